@@ -1,0 +1,1 @@
+"""The command line: seamark run | cluster | crds | ..."""

@@ -1,0 +1,1 @@
+"""A cluster on one machine: the real control plane, and an embedded one."""

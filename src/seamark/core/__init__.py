@@ -1,0 +1,1 @@
+"""The operator runtime: sources, cache, queue, loop, apply, status. See docs/architecture.md for the way of data."""

@@ -1,0 +1,51 @@
+"""Time, passed in.
+
+- `monotonic` measures ages and deadlines; `wall` is for what people and Kubernetes read.
+- Both come from the running event loop's clock where that is virtual, so a simulated day takes no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float: ...
+
+    def wall(self) -> datetime: ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class LoopClock:
+    """The running loop's time, with a wall clock that started at `epoch`. For deterministic loops."""
+
+    def __init__(self, epoch: datetime) -> None:
+        self._epoch = epoch
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def wall(self) -> datetime:
+        return datetime.fromtimestamp(self._epoch.timestamp() + self.monotonic(), UTC)
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 to the second, as Kubernetes writes times."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_timestamp(moment: datetime) -> str:
+    """RFC 3339 to the microsecond, as Leases and Events want it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,1 @@
+"""The self-hosted edge: agent sessions, REST API, public listeners, bindings ingress."""
