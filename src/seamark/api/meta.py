@@ -55,7 +55,7 @@ class Key(NamedTuple):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-class OwnerReference(Wire):
+class OwnerReference(Wire, frozen=True, kw_only=True):
     api_version: str
     kind: str
     name: str
@@ -64,7 +64,7 @@ class OwnerReference(Wire):
     block_owner_deletion: bool | None = None
 
 
-class ObjectMeta(Wire):
+class ObjectMeta(Wire, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
@@ -78,7 +78,7 @@ class ObjectMeta(Wire):
     owner_references: tuple[OwnerReference, ...] | None = None
 
 
-class Object(Wire):
+class Object(Wire, frozen=True, kw_only=True):
     """An object of the API. A subclass says where it lives (`RESOURCE`) and adds spec and status."""
 
     RESOURCE: ClassVar[Resource]
@@ -104,7 +104,7 @@ class Object(Wire):
         return (self.metadata.annotations or {}).get(name, "")
 
 
-class Condition(Wire, omit_defaults=False):
+class Condition(Wire, frozen=True, kw_only=True, omit_defaults=False):
     """One observation about an object, as the API conventions define it."""
 
     type: Annotated[str, Meta(max_length=316)]
