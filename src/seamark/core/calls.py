@@ -1,0 +1,201 @@
+"""Remote changes and probes: run beside the workers, answered by facts.
+
+- A `Call` is data: which remote object (`target`), what to do (`action`), how often to verify, how long the answer
+  keeps. `desire` wants calls; nobody in a worker waits for one.
+- One call at a time per target. A call in flight is never cut off because it is no longer wanted: it may have had
+  its effect already; its answer is dropped and the target stays locked until it came.
+- An answer belongs to the uid and the action it was asked for; `Results.to` knows only answers to that very call.
+- A failure is retried with backoff and jitter; `every` asks again while all is well; a wake-up comes only when the
+  answer changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from seamark.core.backoff import Backoff
+from seamark.core.errors import Fenced, SeamarkError
+from seamark.core.queue import Item
+from seamark.core.source import Fresh, NotYet, Stale
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Call(Generic[V]):
+    target: str
+    action: Any
+    every: float = float("inf")
+    shelf_life: float = float("inf")
+    timeout: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The last try did not succeed, in the words of whoever refused."""
+
+    message: str
+    error: SeamarkError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    action: Any
+    outcome: Any  # the value, or Failed
+    expires: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The answers to a key's calls at one moment, ages resolved."""
+
+    answers: Mapping[str, _Answer] = field(default_factory=dict)
+    now: float = 0.0
+
+    def to(self, call: Call[V]) -> NotYet | Fresh[V] | Stale[V] | Failed:
+        answer = self.answers.get(call.target)
+        if answer is None or answer.action != call.action:
+            return NotYet()
+        if isinstance(answer.outcome, Failed):
+            return answer.outcome
+        if answer.expires <= self.now:
+            return Stale(answer.outcome)
+        return Fresh(answer.outcome, answer.expires)
+
+
+@dataclass(eq=False, slots=True)
+class _Slot:
+    """One wanted call of one key."""
+
+    call: Call[Any]
+    uid: str
+    since: float
+    answer: _Answer | None = None
+    timer: asyncio.TimerHandle | None = None
+    failures: int = 0
+    dropped: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class _Turnstile:
+    """A lock that knows how many hold or want it, so that it can be dropped when nobody does."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+class Calls:
+    def __init__(self, random: Random, wake: Callable[[Item], None], now: Callable[[], float]) -> None:
+        self._wake = wake
+        self._now = now
+        self._random = random
+        self._backoff = Backoff(first=0.5, most=60.0)
+        self._slots: dict[Item, dict[str, _Slot]] = {}
+        self._locks: dict[str, _Turnstile] = {}
+        self._performers: dict[str, Callable[[Any], Awaitable[Any]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def register(self, kind: str, perform: Callable[[Any], Awaitable[Any]]) -> None:
+        self._performers[kind] = perform
+
+    def want(self, item: Item, uid: str, calls: Iterable[Call[Any]]) -> None:
+        """These calls and no others are wanted for this key."""
+        before = self._slots.get(item, {})
+        after: dict[str, _Slot] = {}
+        for call in calls:
+            slot = before.pop(call.target, None)
+            if slot is not None and slot.call == call and slot.uid == uid:
+                after[call.target] = slot
+                continue
+            if slot is not None:
+                self._drop(slot)
+            after[call.target] = self._start(item, _Slot(call, uid, self._now()))
+        for slot in before.values():
+            self._drop(slot)
+        if after:
+            self._slots[item] = after
+        else:
+            self._slots.pop(item, None)
+
+    def results(self, item: Item) -> Results:
+        slots = self._slots.get(item, {})
+        return Results({name: slot.answer for name, slot in slots.items() if slot.answer}, self._now())
+
+    def expiry(self, item: Item) -> float:
+        """The earliest moment at which one of this key's answers goes stale."""
+        now = self._now()
+        times = (slot.answer.expires for slot in self._slots.get(item, {}).values() if slot.answer)
+        return min((time for time in times if time > now), default=float("inf"))
+
+    def waiting_since(self, item: Item) -> float | None:
+        """Since when the key's oldest unanswered call is under way; None when all are answered."""
+        return min((slot.since for slot in self._slots.get(item, {}).values() if slot.answer is None), default=None)
+
+    def forget(self, item: Item) -> None:
+        for slot in self._slots.pop(item, {}).values():
+            self._drop(slot)
+
+    async def stop(self) -> None:
+        for item in list(self._slots):
+            self.forget(item)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _drop(self, slot: _Slot) -> None:
+        slot.dropped = True
+        if slot.timer is not None:
+            slot.timer.cancel()
+
+    def _start(self, item: Item, slot: _Slot) -> _Slot:
+        task = asyncio.get_running_loop().create_task(self._run(item, slot), name=f"call {slot.call.target}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return slot
+
+    async def _run(self, item: Item, slot: _Slot) -> None:
+        call = slot.call
+        turnstile = self._locks.setdefault(call.target, _Turnstile())
+        turnstile.users += 1
+        try:
+            async with turnstile.lock:
+                if slot.dropped:
+                    return
+                outcome = await self._perform(item.kind, call)
+        finally:
+            turnstile.users -= 1
+            if not turnstile.users:
+                del self._locks[call.target]
+        if not slot.dropped:
+            self._answered(item, slot, outcome)
+
+    async def _perform(self, kind: str, call: Call[Any]) -> Any:
+        try:
+            async with asyncio.timeout(call.timeout):
+                return await self._performers[kind](call.action)
+        except TimeoutError:
+            return Failed(f"no answer within {call.timeout:g} s")
+        except Fenced as error:
+            return Failed("not the leader any more", error)
+        except SeamarkError as error:
+            return Failed(error.message, error)
+        except OSError as error:
+            return Failed(error.strerror or str(error))
+
+    def _answered(self, item: Item, slot: _Slot, outcome: Any) -> None:
+        call, before = slot.call, slot.answer
+        slot.answer = _Answer(call.action, outcome, self._now() + call.shelf_life)
+        if isinstance(outcome, Failed):
+            pause = self._backoff.pause(self._random, slot.failures)
+            slot.failures += 1
+        else:
+            slot.failures = 0
+            pause = call.every
+        if pause != float("inf"):
+            slot.timer = asyncio.get_running_loop().call_later(pause, self._start, item, slot)
+        if before is None or before.outcome != outcome:
+            self._wake(item)

@@ -1,0 +1,101 @@
+"""Conditions: declared once, judged without a clock, stamped by the loop.
+
+- A `ConditionType` lists every reason it may give, with what it means; an undeclared reason is a programming error.
+- A judged condition has no time and no generation. `stamp` adds the generation that was judged, and a transition
+  time that moves only when the status flips.
+- `not_yet` says: no answer so far. A condition already written for this generation then stands, so a restart
+  un-says nothing; the loop ends that after one shelf life.
+- `worst_of` sums up: False before Unknown before True, in the order given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from seamark.api.meta import Condition
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+LONGEST_MESSAGE = 32_768
+NEVER = "1970-01-01T00:00:00Z"  # in the first statement, which a CRD's default makes before anybody has looked
+
+
+class Awaited(Condition, frozen=True, kw_only=True, omit_defaults=False):
+    """An Unknown because nobody has answered yet: it gives way to what was already written for this generation."""
+
+
+@dataclass(frozen=True)
+class ConditionType:
+    """One aspect of an object. `summary` marks the one that sums up the others and whose flips become events."""
+
+    name: str
+    meaning: str
+    reasons: Mapping[str, str]  # reason → what it means to a user
+    summary: bool = False
+    awaiting: str = "Pending"  # the reason of the first statement, before anybody has looked
+    first_message: str = "Waiting for the controller"
+
+    def true(self, reason: str, message: str = "") -> Condition:
+        return self._say(Condition, TRUE, reason, message)
+
+    def false(self, reason: str, message: str) -> Condition:
+        return self._say(Condition, FALSE, reason, message)
+
+    def unknown(self, reason: str, message: str) -> Condition:
+        return self._say(Condition, UNKNOWN, reason, message)
+
+    def not_yet(self, reason: str, message: str) -> Condition:
+        return self._say(Awaited, UNKNOWN, reason, message)
+
+    def worst_of(self, *parts: Condition, otherwise: tuple[str, str]) -> Condition:
+        """The worst part's own reason and words; `otherwise` (reason, message) when all are True."""
+        for status in (FALSE, UNKNOWN):
+            for part in parts:
+                if part.status == status:
+                    say = Awaited if isinstance(part, Awaited) else Condition
+                    return self._say(say, status, part.reason, part.message, declared=False)
+        return self.true(*otherwise)
+
+    def _say(
+        self, shape: type[Condition], status: str, reason: str, message: str, *, declared: bool = True
+    ) -> Condition:
+        if declared and reason not in self.reasons:
+            raise ValueError(f"{self.name} has no reason {reason}: declare it with its meaning")
+        message = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
+        return shape(type=self.name, status=status, reason=reason, message=message, last_transition_time="")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What makes a judgement a statement: for which generation, at what time, and whether the old word stands."""
+
+    generation: int
+    time: str
+    awaiting_stands: bool = True
+    kept: list[str] = field(default_factory=list, compare=False)  # the types for which the old word stood
+
+    def on(self, judged: Iterable[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:
+        known = {condition.type: condition for condition in before}
+        return tuple(self._one(condition, known.get(condition.type)) for condition in judged)
+
+    def _one(self, judged: Condition, before: Condition | None) -> Condition:
+        if isinstance(judged, Awaited):
+            if before is not None and self.awaiting_stands and self._is_ours(before):
+                self.kept.append(judged.type)
+                return before
+            judged = Condition(**msgspec.structs.asdict(judged))
+        flipped = before is None or before.status != judged.status or before.last_transition_time in ("", NEVER)
+        time = self.time if flipped or before is None else before.last_transition_time
+        return msgspec.structs.replace(judged, last_transition_time=time, observed_generation=self.generation)
+
+    def _is_ours(self, before: Condition) -> bool:
+        return before.observed_generation == self.generation and before.status != UNKNOWN
+
+
+def flips(before: Iterable[Condition], after: Iterable[Condition]) -> list[tuple[Condition | None, Condition]]:
+    """Pairs (old, new) of conditions whose status changed."""
+    known = {condition.type: condition for condition in before}
+    pairs = ((known.get(condition.type), condition) for condition in after)
+    return [(old, new) for old, new in pairs if old is None or old.status != new.status]

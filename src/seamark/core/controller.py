@@ -1,0 +1,82 @@
+"""What a family declares. Everything else is the loop's.
+
+- `Controller`: one key per object of a kind; its status is judged and written.
+- `Group`: one key for work done for many at once; what it finds out about each is left as a report, from which the
+  controllers of those objects judge.
+- `observe` reads a `View` and returns a frozen value, or None when there is nothing to do. `desire`, `judge` and
+  `report` are pure: no client, no clock, no asyncio.
+- RBAC follows from the declaration: what is read, made, marked and said (`core.rbac`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from seamark.api.meta import Key, Object
+from seamark.core.apply import Answers
+from seamark.core.cache import Index
+from seamark.core.calls import Call, Results
+from seamark.core.events import Notice
+from seamark.core.ownership import ByReference, Ownership
+from seamark.core.source import Reports, Source
+from seamark.core.status import StatusMode
+from seamark.core.view import View
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What should be so.
+
+    - `children` by role, `calls` to the outside, our `annotations` on the object itself.
+    - `finalizer`: whether ours should be on the object. It is put there, and acknowledged, before the first call.
+    """
+
+    children: Mapping[str, Object] = field(default_factory=dict)
+    calls: tuple[Call[Any], ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    finalizer: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Generic[S]):
+    """What both kinds of key have in common."""
+
+    name: str
+    desire: Callable[[S], Wanted]
+    reads: tuple[type[Object], ...] = ()
+    indexes: tuple[Index[Any], ...] = ()
+    sources: tuple[Source, ...] = ()  # facts and reports that must have synced before a key is observed
+    children: tuple[type[Object], ...] = ()
+    ownership: Ownership = field(default_factory=ByReference)
+    perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controller(Declared[S]):
+    kind: type[Object]
+    observe: Callable[[View, Any, Results], S | None]  # (view, the object, answers to its calls)
+    judge: Callable[[S, Answers], Any]
+    status: StatusMode
+    announce: Callable[[S, Answers], Iterable[Notice]] | None = None
+    finalizer: str = ""
+    annotations: tuple[str, ...] = ()  # those on the object itself that are ours
+    shelf_life: float = 60.0  # how long a word said before a restart stands without new evidence
+    linger: float = 1.0  # how long a first statement may wait for answers that are under way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group(Declared[S]):
+    keyed: Mapping[type[Object], Callable[[Any], Iterable[Key]]]  # which keys an object belongs to
+    observe: Callable[[View, Key, Results], S | None]
+    report: Callable[[S, Answers], Mapping[Hashable, Any]]
+    reports: Reports[Any]
+
+
+def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:
+    """Every kind that must be followed for these keys, each once."""
+    keyed = (declared.kind,) if isinstance(declared, Controller) else tuple(declared.keyed)
+    return tuple(dict.fromkeys((*keyed, *declared.children, *declared.reads)))

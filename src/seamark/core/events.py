@@ -1,0 +1,135 @@
+"""Events: what happened, told once.
+
+- One for a flip of an object's summary condition; none for becoming True at birth; one for a notice. Never one per
+  pass: the same words about the same object are counted into a series instead.
+- The name of an event follows from what it says, so a restarted operator does not say it again.
+- Sent beside the workers from a bounded queue. The API server refusing one costs that event, and a metric.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+import structlog
+
+from seamark.api.events import Event, ObjectReference
+from seamark.api.meta import Condition, Key, Object, ObjectMeta
+from seamark.core.client import Client
+from seamark.core.clock import Clock, micro_timestamp
+from seamark.core.conditions import FALSE, TRUE
+from seamark.core.errors import Exists, SeamarkError
+from seamark.core.metrics import Metrics
+
+log = structlog.get_logger(__name__)
+
+LONGEST_NOTE = 1024
+WINDOW = 360.0  # seconds in which the same words are one series
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a user should hear that no condition carries."""
+
+    reason: str
+    message: str
+    warning: bool = True
+
+
+@dataclass(slots=True)
+class _Said:
+    at: float
+    count: int = 1
+    told: int = 1
+
+
+class Events:
+    def __init__(self, client: Client, clock: Clock, metrics: Metrics, instance: str, limit: int = 1000) -> None:
+        self._client = client
+        self._clock = clock
+        self._metrics = metrics
+        self._instance = instance
+        self._limit = limit
+        self._said: OrderedDict[str, _Said] = OrderedDict()
+        self._pending: deque[tuple[Event, int]] = deque()
+        self._wake = asyncio.Event()
+
+    def flip(self, obj: Object, before: Condition | None, after: Condition) -> None:
+        """The summary condition of an object changed its status."""
+        born = before is None or not before.observed_generation  # what the CRD's default said is nobody's word
+        if after.status not in (TRUE, FALSE) or (born and after.status == TRUE):
+            return
+        self._tell(obj, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time)
+
+    def notice(self, obj: Object, notice: Notice) -> None:
+        self._tell(obj, notice.reason, notice.message, warning=notice.warning, moment="")
+
+    def _tell(self, obj: Object, reason: str, note: str, *, warning: bool, moment: str) -> None:
+        name = event_name(obj, reason, note, moment)
+        now = self._clock.monotonic()
+        said = self._said.get(name)
+        if said is not None:
+            said.count += 1
+            if now - said.at < WINDOW:
+                return
+            said.at, said.told = now, said.count
+        else:
+            said = self._said[name] = _Said(now)
+            while len(self._said) > 10 * self._limit:
+                self._said.popitem(last=False)
+        if len(self._pending) >= self._limit:
+            self._metrics.events_dropped.inc()
+            return
+        self._pending.append((self._event(name, obj, reason, note, warning=warning), said.count))
+        self._wake.set()
+
+    def _event(self, name: str, obj: Object, reason: str, note: str, *, warning: bool) -> Event:
+        resource = obj.RESOURCE
+        return Event(
+            metadata=ObjectMeta(name=name, namespace=obj.metadata.namespace or "default"),
+            event_time=micro_timestamp(self._clock.wall()),
+            reporting_controller=self._client.manager,
+            reporting_instance=self._instance,
+            action="Reconcile",
+            reason=reason,
+            note=note if len(note) <= LONGEST_NOTE else note[: LONGEST_NOTE - 1] + "…",
+            type="Warning" if warning else "Normal",
+            regarding=ObjectReference(
+                api_version=resource.api_version,
+                kind=resource.kind,
+                name=obj.metadata.name,
+                namespace=obj.metadata.namespace,
+                uid=obj.uid,
+            ),
+        )
+
+    async def run(self) -> None:
+        while True:
+            while self._pending:
+                event, count = self._pending.popleft()
+                await self._send(event, count)
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _send(self, event: Event, count: int) -> None:
+        try:
+            if count > 1:
+                series = {"count": count, "lastObservedTime": event.event_time}
+                key = Key(event.metadata.namespace, event.metadata.name)
+                await self._client.merge_patch(Event, key, {"series": series})
+            else:
+                await self._client.create(event)
+            self._metrics.writes.labels("Event", "patch" if count > 1 else "create", "").inc()
+        except Exists:
+            return  # said before a restart
+        except SeamarkError as error:
+            self._metrics.events_dropped.inc()
+            log.info("event not taken", reason=event.reason, error=error.message)
+
+
+def event_name(obj: Object, reason: str, note: str, moment: str) -> str:
+    """The same event about the same object has the same name, in every process."""
+    digest = hashlib.sha256("\0".join((obj.uid, reason, note, moment)).encode()).hexdigest()[:16]
+    return f"{obj.metadata.name[:230]}.{digest}"

@@ -1,0 +1,138 @@
+"""One leader at a time, by a Lease; and a fence, so that a leader that was asleep writes nothing.
+
+- The lease is ours from an acknowledged write, for `duration` seconds counted from *before* that write was sent.
+  Our own deadline lies earlier by `margin`; others take over only after the full duration has passed unchanged on
+  their own clock, so clocks need not agree.
+- `remaining` is what is left until our deadline. At zero nothing is sent any more, and what is sent has a shorter
+  deadline than that.
+- On a graceful stop the lease is given back, so the next one starts at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from random import Random
+
+import structlog
+
+from seamark.api.coordination import Lease, LeaseSpec
+from seamark.api.meta import Key, ObjectMeta
+from seamark.core.client import Client, OpenFence
+from seamark.core.clock import Clock, micro_timestamp
+from seamark.core.errors import Conflict, Exists, Gone, SeamarkError
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSettings:
+    duration: float = 15.0
+    renew: float = 5.0
+    margin: float = 3.0
+
+
+class Leader:
+    """Holds, loses and regains a Lease. It is a `Fence`."""
+
+    def __init__(
+        self, client: Client, key: Key, identity: str, clock: Clock, settings: LeaseSettings | None = None
+    ) -> None:
+        self._client = Client(client.transport, manager="seamark-leader", fence=OpenFence(), timeout=client.timeout)
+        self._key = key
+        self._identity = identity
+        self._clock = clock
+        self._settings = settings or LeaseSettings()
+        self._random = Random(identity)
+        self._deadline = float("-inf")
+        self._seen: tuple[str, float] = ("", 0.0)  # another holder's lease: its version, and when we first saw it
+        self._changed = asyncio.Event()
+
+    def remaining(self) -> float:
+        return self._deadline - self._clock.monotonic()
+
+    @property
+    def leading(self) -> bool:
+        return self.remaining() > 0
+
+    async def gained(self) -> None:
+        """Returns once the lease is ours."""
+        while not self.leading:
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def lost(self) -> None:
+        """Returns once our deadline has passed without a renewal."""
+        while (left := self.remaining()) > 0:  # noqa: ASYNC110  time itself is what we wait for
+            await asyncio.sleep(left)
+
+    async def run(self) -> None:
+        """Acquires and renews for ever."""
+        settings = self._settings
+        while True:
+            try:
+                async with asyncio.timeout(settings.renew):
+                    await self._turn()
+            except TimeoutError:
+                log.warning("lease not answered in time", lease=str(self._key))
+            except (Conflict, Exists):
+                pass  # somebody was quicker: look again next time
+            except SeamarkError as error:
+                log.warning("lease not renewed", lease=str(self._key), error=error.message)
+            pause = settings.renew if self.leading else settings.renew / 2
+            await asyncio.sleep(pause * (0.8 + self._random.random() / 5))
+
+    async def release(self) -> None:
+        """Gives the lease back if it is ours."""
+        if not self.leading:
+            return
+        self._deadline = float("-inf")
+        try:
+            lease = await self._client.get(Lease, self._key)
+            if lease.spec.holder_identity == self._identity:
+                await self._patch(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
+        except SeamarkError as error:
+            log.info("lease not given back; it runs out by itself", error=error.message)
+
+    async def _turn(self) -> None:
+        asked = self._clock.monotonic()
+        now = micro_timestamp(self._clock.wall())
+        ours = {"holderIdentity": self._identity, "leaseDurationSeconds": int(self._settings.duration)}
+        try:
+            lease = await self._client.get(Lease, self._key)
+        except Gone:
+            await self._create(now)
+            self._take(asked)
+            return
+        if lease.spec.holder_identity == self._identity:
+            await self._patch(lease, {**ours, "renewTime": now})
+        elif not lease.spec.holder_identity or self._run_out(lease, asked):
+            transitions = (lease.spec.lease_transitions or 0) + 1
+            await self._patch(lease, {**ours, "renewTime": now, "acquireTime": now, "leaseTransitions": transitions})
+        else:
+            return
+        self._take(asked)
+
+    def _take(self, asked: float) -> None:
+        self._deadline = asked + self._settings.duration - self._settings.margin
+        self._changed.set()
+
+    def _run_out(self, lease: Lease, now: float) -> bool:
+        if self._seen[0] != lease.metadata.resource_version:
+            self._seen = (lease.metadata.resource_version, now)
+        return now - self._seen[1] >= (lease.spec.lease_duration_seconds or self._settings.duration)
+
+    async def _create(self, now: str) -> None:
+        spec = LeaseSpec(
+            holder_identity=self._identity,
+            lease_duration_seconds=int(self._settings.duration),
+            acquire_time=now,
+            renew_time=now,
+            lease_transitions=0,
+        )
+        metadata = ObjectMeta(name=self._key.name, namespace=self._key.namespace)
+        await self._client.create(Lease(metadata=metadata, spec=spec))
+
+    async def _patch(self, lease: Lease, spec: dict[str, object]) -> None:
+        metadata = {"resourceVersion": lease.metadata.resource_version, "uid": lease.uid}
+        await self._client.merge_patch(Lease, self._key, {"metadata": metadata, "spec": spec})

@@ -1,0 +1,293 @@
+"""The loop: observe → desire → apply the difference → judge → write status if it differs.
+
+- A key is worked on by one worker at a time, and not before its sources have synced (`core.waker`).
+- After its own writes a key waits, outside of any worker, until the cache shows them (`core.expectations`).
+- Calls to the outside run beside the workers (`core.calls`); a finalizer is acknowledged before the first of them.
+- What a pass ends with decides when the key comes again: at a backoff, at the moment a fact goes stale, or when
+  something that it has read changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from seamark.api.meta import Object, ObjectMeta
+from seamark.core.apply import Answers, Applier
+from seamark.core.cache import Index
+from seamark.core.calls import Calls
+from seamark.core.client import Client
+from seamark.core.clock import Clock
+from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
+from seamark.core.events import Events, Notice
+from seamark.core.expectations import Expectation, Expectations
+from seamark.core.marks import missing_marks, patch_metadata, without_finalizer
+from seamark.core.metrics import Metrics
+from seamark.core.queue import Item, Queue
+from seamark.core.source import Informer, number
+from seamark.core.speaker import Speaker
+from seamark.core.view import View
+from seamark.core.waker import Declaration, Waker
+
+log = structlog.get_logger(__name__)
+
+LASTING = 3  # failures in a row after which a passing error is told on the object
+
+Owners = Mapping[tuple[str, type[Object]], Index[Any]]  # (controller, kind of child) → its children by owner
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the loop stands on. One of each per process."""
+
+    client: Client
+    informers: Mapping[type[Object], Informer[Any]]
+    queue: Queue
+    calls: Calls
+    expectations: Expectations
+    events: Events
+    metrics: Metrics
+    clock: Clock
+
+
+class Loop:
+    def __init__(self, services: Services, controllers: Iterable[Declaration], owners: Owners) -> None:
+        self._services = services
+        self._owners = owners
+        self._speaker = Speaker(services.client, services.events, services.clock)
+        self._applier = Applier(
+            services.client, services.informers, services.expectations, services.clock, services.metrics
+        )
+        self.waker = Waker(controllers, services.informers, self._add)
+        self._woken: dict[Item, float] = {}  # since when a key has something to do
+        self._background: set[asyncio.Task[None]] = set()
+        for informer in services.informers.values():
+            services.expectations.attach(informer)
+        for controller in self.waker.controllers.values():
+            if controller.perform is not None:
+                services.calls.register(controller.name, controller.perform)
+
+    @property
+    def quiet(self) -> bool:
+        """All controllers have started, and no key is ready or in a worker."""
+        return self.waker.all_open and self._services.queue.idle
+
+    async def run(self, workers: int) -> None:
+        """Works until cancelled, then stops what it started. What is in the caches stays."""
+        self._speaker.started = self._services.clock.monotonic()
+        self.waker.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for worker in range(workers):
+                    group.create_task(self._work(), name=f"worker {worker}")
+        finally:
+            self.waker.stop()
+            for task in self._background:
+                task.cancel()
+            await self._services.calls.stop()
+
+    def _add(self, item: Item) -> None:
+        self._woken.setdefault(item, self._services.clock.monotonic())
+        self._services.queue.add(item)
+
+    # ---- a turn in a worker
+
+    async def _work(self) -> None:
+        queue, metrics, clock = self._services.queue, self._services.metrics, self._services.clock
+        while True:
+            item = await queue.take()
+            metrics.queue_depth.set(len(queue))
+            began = clock.monotonic()
+            try:
+                outcome = await self._turn(item)
+            finally:
+                queue.done(item)
+            metrics.reconcile_outcomes.labels(item.kind, outcome).inc()
+            metrics.reconcile_seconds.labels(item.kind).observe(clock.monotonic() - began)
+
+    async def _turn(self, item: Item) -> str:
+        if self._services.expectations.park(item):
+            self._look_into(item)
+            return "parked"
+        try:
+            await self._pass(item)
+        except SeamarkError as error:
+            return self._react(item, error)
+        except Exception:
+            log.exception("a pass failed: this is a bug in Seamark", item=str(item))
+            self._confess(item)
+            self._services.queue.add_failed(item)
+            return "crashed"
+        self.waker.passed(item)
+        return "retrying" if self._services.queue.failures(item) else "done"
+
+    def _react(self, item: Item, error: SeamarkError) -> str:
+        queue = self._services.queue
+        match error:
+            case Fenced():
+                pass  # the next leader takes it from here
+            case Retry(after=after):
+                queue.add_failed(item, after or 0.0)
+                log.info("will try again", item=str(item), error=error.message)
+            case Conflict() | Gone():
+                queue.add_failed(item)  # the cache is behind; what it missed is on its way
+            case Terminal():
+                log.warning("can't go on until it changes", item=str(item), error=error.message)
+            case _:
+                queue.add_failed(item)
+                log.warning("refused", item=str(item), error=error.message)
+        return type(error).__name__.lower()
+
+    def _confess(self, item: Item) -> None:
+        controller = self.waker.controllers[item.kind]
+        if not isinstance(controller, Controller):
+            return
+        obj = self._services.informers[controller.kind].cache.get(item.key)
+        if obj is not None:
+            words = "Seamark failed on this object; its status may be out of date. The operator's log says more"
+            self._services.events.notice(obj, Notice("InternalError", words))
+
+    # ---- one pass
+
+    async def _pass(self, item: Item) -> None:
+        controller = self.waker.controllers[item.kind]
+        view = View(self._services.informers, self._services.clock.monotonic())
+        if isinstance(controller, Controller):
+            await self._object_pass(item, controller, view)
+        else:
+            await self._group_pass(item, controller, view)
+
+    async def _object_pass(self, item: Item, controller: Controller[Any], view: View) -> None:
+        services = self._services
+        obj = view.get(controller.kind, item.key)
+        seen = None if obj is None else controller.observe(view, obj, services.calls.results(item))
+        if obj is None or seen is None:
+            self._forget(item, view)
+            return
+        wanted = controller.desire(seen)
+        existing = self._existing(item, controller, obj, wanted, view)
+        if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):
+            obj = await patch_metadata(services.client, obj, marks)
+            self._written(item, obj, "")
+        services.calls.want(item, obj.uid, wanted.calls)
+        answers, trouble = await self._applier.ensure(
+            item, obj, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
+        )
+        pruning = await self._applier.prune(item, existing, wanted.children.values())
+        if obj.deleting and not wanted.finalizer and not pruning:
+            await self._let_go(item, controller, obj)
+        else:
+            await self._say(item, controller, obj, controller.judge(seen, answers))
+            for notice in controller.announce(seen, answers) if controller.announce else ():
+                services.events.notice(obj, notice)
+        self._come_again(item, view, answers, trouble)
+
+    async def _group_pass(self, item: Item, controller: Group[Any], view: View) -> None:
+        services = self._services
+        seen = controller.observe(view, item.key, services.calls.results(item))
+        if seen is None:
+            controller.reports.publish(item.key, {})
+            self._forget(item, view)
+            return
+        owner = Object(metadata=ObjectMeta(name=item.key.name, namespace=item.key.namespace))
+        wanted = controller.desire(seen)
+        existing = self._existing(item, controller, owner, wanted, view)
+        services.calls.want(item, "", wanted.calls)
+        answers, trouble = await self._applier.ensure(
+            item, owner, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
+        )
+        await self._applier.prune(item, existing, wanted.children.values())
+        controller.reports.publish(item.key, controller.report(seen, answers))
+        self._come_again(item, view, answers, trouble)
+
+    def _existing(self, item: Item, controller: Declaration, owner: Object, wanted: Wanted, view: View) -> list[Object]:
+        """Our children as the cache has them. Wanted names are read too: a stranger on one wakes us when it goes."""
+        for child in wanted.children.values():
+            view.get(type(child), child.key)
+        token = controller.ownership.token(owner)
+        found = [child for kind in controller.children for child in view.by(self._owners[(item.kind, kind)], token)]
+        self.waker.dependencies.record(item, view.reads)
+        return found
+
+    async def _let_go(self, item: Item, controller: Controller[Any], obj: Any) -> None:
+        if metadata := without_finalizer(controller, obj):
+            self._written(item, await patch_metadata(self._services.client, obj, metadata), "")
+
+    async def _say(self, item: Item, controller: Controller[Any], obj: Any, judged: Any) -> None:
+        services = self._services
+        said = await self._speaker.say(controller, obj, judged, services.calls.waiting_since(item))
+        if said.again is not None:
+            services.queue.add_after(item, said.again)
+        if said.written is None:
+            return
+        self.waker.echo(item, said.written.metadata.resource_version)
+        self._written(item, said.written, "status")
+        if (woken := self._woken.pop(item, None)) is not None:
+            services.metrics.event_to_status.labels(item.kind).observe(services.clock.monotonic() - woken)
+
+    def _written(self, item: Item, obj: Object, subresource: str) -> None:
+        services = self._services
+        services.metrics.writes.labels(obj.RESOURCE.kind, "patch", subresource).inc()
+        services.expectations.written(
+            item, services.informers[type(obj)], obj.key, obj.metadata.resource_version, services.clock.monotonic()
+        )
+
+    def _come_again(self, item: Item, view: View, answers: Answers, trouble: Retry | None) -> None:
+        queue = self._services.queue
+        self._woken.pop(item, None)
+        again = min(view.again, self._services.calls.expiry(item))
+        if again != float("inf"):
+            queue.add_after(item, again - view.now)
+        if trouble is not None or answers.refusals:
+            queue.add_failed(item, (trouble.after or 0.0) if trouble else 0.0)
+        else:
+            queue.succeeded(item)
+
+    def _forget(self, item: Item, view: View) -> None:
+        services = self._services
+        services.calls.forget(item)
+        services.expectations.forget(item)
+        services.queue.succeeded(item)
+        services.queue.cancel(item)
+        self.waker.forget(item)
+        self._woken.pop(item, None)
+        if len(view.reads) > 1:  # it is there but not ours: what it depends on may change that
+            self.waker.dependencies.record(item, view.reads)
+
+    # ---- a write that the cache does not show
+
+    def _look_into(self, item: Item) -> None:
+        services = self._services
+        now = services.clock.monotonic()
+        overdue = services.expectations.overdue(item, now)
+        for expectation in overdue:
+            services.expectations.extend(expectation, now)
+            self._beside(self._decide(expectation))
+        services.queue.add_after(item, services.expectations.patience(item, now))
+
+    async def _decide(self, expectation: Expectation) -> None:
+        """A live read decides: either the write is no more to be seen, or our watch is behind and lists again."""
+        informer = expectation.informer
+        try:
+            live = await self._services.client.get(informer.kind, expectation.key)
+        except Gone:
+            self._services.expectations.release(expectation)
+        except SeamarkError as error:
+            log.info("can't look at what we wrote", kind=informer.name, error=error.message)
+        else:
+            shown = expectation.version and number(live.metadata.resource_version) >= expectation.version
+            if shown:
+                log.warning("the watch is behind; listing again", kind=informer.name)
+                informer.watch.restart()
+            else:
+                self._services.expectations.release(expectation)
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)

@@ -1,0 +1,44 @@
+"""What we put on a user's own object: our finalizer and our annotations.
+
+- One write for both, with uid and resourceVersion, acknowledged before anything happens outside.
+- Finalizers and annotations of others stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.core.client import Client
+from seamark.core.controller import Controller, Wanted
+from seamark.core.errors import Conflict
+
+
+def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict[str, Any]:
+    """The change of metadata that makes the marks as wanted; empty when they are."""
+    metadata: dict[str, Any] = {}
+    finalizers = obj.metadata.finalizers or ()
+    if wanted.finalizer and controller.finalizer not in finalizers:
+        metadata["finalizers"] = [*finalizers, controller.finalizer]
+    elif not wanted.finalizer and controller.finalizer in finalizers:
+        metadata["finalizers"] = [name for name in finalizers if name != controller.finalizer]
+    have = {name: obj.annotation(name) for name in controller.annotations if obj.annotation(name)}
+    if have != dict(wanted.annotations):
+        gone = {name: None for name in have if name not in wanted.annotations}
+        metadata["annotations"] = {**gone, **wanted.annotations}
+    return metadata
+
+
+def without_finalizer(controller: Controller[Any], obj: Any) -> dict[str, Any]:
+    finalizers = obj.metadata.finalizers or ()
+    if controller.finalizer not in finalizers:
+        return {}
+    return {"finalizers": [name for name in finalizers if name != controller.finalizer]}
+
+
+async def patch_metadata(client: Client, obj: Any, metadata: dict[str, Any]) -> Any:
+    """The object after the change. If its spec moved on meanwhile, what was decided is out of date."""
+    identity = {"uid": obj.uid, "resourceVersion": obj.metadata.resource_version}
+    changed = await client.merge_patch(type(obj), obj.key, {"metadata": {**metadata, **identity}})
+    if not obj.deleting and changed.metadata.generation != obj.metadata.generation:
+        raise Conflict("the object changed while it was marked")
+    return changed

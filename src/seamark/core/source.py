@@ -1,0 +1,244 @@
+"""The only doors in: every source is a keyed collection of facts that says when one of them changes.
+
+- `Informer`: the objects of one kind, by watch.
+- `Facts`: what probes, calls and pollers found out, with a shelf life.
+- `Reports`: what work done for many at once (a translation, a zone, a group) says about each of them.
+- A source is `synced` when its first full answer is in; before that nothing is concluded from an absence.
+- A change is told as (source, token); `core.view` records which tokens a key has read, and only those wake it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from seamark.api.meta import Key, Object
+from seamark.core.cache import Cache, Change, Index
+from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, plain
+
+T = TypeVar("T", bound=Object)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+log = structlog.get_logger(__name__)
+
+
+# ---- facts
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """Nobody has answered yet. This is no evidence of anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """It was asked, and there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh(Generic[V]):
+    value: V
+    expires: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Stale(Generic[V]):
+    """It was so once; since then nobody has verified it."""
+
+    value: V
+
+
+Fact = NotYet | Absent | Fresh[V] | Stale[V]
+
+
+class Source:
+    """Contract: `synced` turns True once and stays; listeners hear of every change, synchronously."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.synced = False
+        self._listeners: list[Callable[[Source, Hashable], None]] = []
+
+    def subscribe(self, listener: Callable[[Source, Hashable], None]) -> None:
+        self._listeners.append(listener)
+
+    def _tell(self, token: Hashable) -> None:
+        for listener in self._listeners:
+            listener(self, token)
+
+
+SYNCED = "synced"  # the token that is told when a source becomes synced
+
+
+class Facts(Source, Generic[K, V]):
+    """Facts by key, each with the moment at which it goes stale."""
+
+    def __init__(self, name: str, *, synced: bool = True) -> None:
+        super().__init__(name)
+        self.synced = synced
+        self._facts: dict[K, Fresh[V] | Absent] = {}
+
+    def get(self, key: K, now: float) -> Fact[V]:
+        match self._facts.get(key):
+            case None:
+                return Absent() if self.synced else NotYet()
+            case Fresh(value, expires) if expires <= now:
+                return Stale(value)
+            case fact:
+                return fact
+
+    def put(self, key: K, value: V, expires: float = float("inf")) -> None:
+        before = self._facts.get(key)
+        self._facts[key] = Fresh(value, expires)
+        if before != self._facts[key]:
+            self._tell(key)
+
+    def remove(self, key: K) -> None:
+        if self._facts.pop(key, None) is not None:
+            self._tell(key)
+
+    def sync(self) -> None:
+        if not self.synced:
+            self.synced = True
+            self._tell(SYNCED)
+
+
+class Reports(Source, Generic[V]):
+    """What each writer says about each subject. A writer replaces all it said before; only differences are told."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._said: dict[Hashable, dict[Hashable, V]] = {}  # writer → subject → report
+        self._about: dict[Hashable, dict[Hashable, V]] = {}  # subject → writer → report
+
+    def about(self, subject: Hashable) -> Mapping[Hashable, V]:
+        return self._about.get(subject, {})
+
+    def publish(self, writer: Hashable, reports: Mapping[Any, V]) -> None:
+        before = self._said.get(writer, {})
+        if reports:
+            self._said[writer] = dict(reports)
+        else:
+            self._said.pop(writer, None)
+        for subject in [*before, *(subject for subject in reports if subject not in before)]:
+            if before.get(subject) != reports.get(subject):
+                self._replace(subject, writer, reports.get(subject))
+                self._tell(subject)
+
+    def _replace(self, subject: Hashable, writer: Hashable, report: V | None) -> None:
+        entries = self._about.setdefault(subject, {})
+        if report is None:
+            entries.pop(writer, None)
+        else:
+            entries[writer] = report
+        if not entries:
+            del self._about[subject]
+
+    def sync(self) -> None:
+        if not self.synced:
+            self.synced = True
+            self._tell(SYNCED)
+
+
+# ---- objects
+
+
+class Informer(Source, Generic[T]):
+    """A kind in the cache, kept by a watch.
+
+    - Tokens: a Key for an object, (index, value) for an answer by index.
+    - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
+      last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
+    """
+
+    def __init__(self, watch: Watch[T], indexes: tuple[Index[T], ...] = ()) -> None:
+        super().__init__(str(watch.kind.RESOURCE))
+        self.kind = watch.kind
+        self.watch = watch
+        self.cache: Cache[T] = Cache(indexes)
+        self.revision = 0
+        self.lists = 0
+        self.listed = 0
+        self.trouble: str | None = None
+        self.broken: dict[Key, str] = {}
+        self._observers: list[Callable[[Informer[T], Change[T]], None]] = []
+        self._progress: list[Callable[[Informer[T]], None]] = []
+
+    def on_change(self, observer: Callable[[Informer[T], Change[T]], None]) -> None:
+        self._observers.append(observer)
+
+    def on_progress(self, listener: Callable[[Informer[T]], None]) -> None:
+        self._progress.append(listener)
+
+    def handle(self, event: Event) -> None:
+        match event:
+            case Put(object=obj):
+                self.broken.pop(obj.key, None)
+                self._changed(self.cache.put(obj))
+                self._reached(obj.metadata.resource_version)
+            case Removed(object=obj):
+                self.broken.pop(obj.key, None)
+                self._changed(self.cache.remove(obj.key))
+                self._reached(obj.metadata.resource_version)
+            case Progress(version=version):
+                self._reached(version)
+            case Restarted():
+                self.lists += 1
+                self.cache.restart()
+            case Synced(version=version):
+                self._complete(version)
+            case Broken(key=key, version=version, message=message):
+                self._unreadable(key, message)
+                self._reached(version)
+            case Trouble(error=error):
+                self._troubled(plain(error, self.kind.RESOURCE))
+
+    def _changed(self, change: Change[T]) -> None:
+        if change.before is None and change.after is None:
+            return
+        for observer in self._observers:
+            observer(self, change)
+        self._tell(change.key)
+        for index in self.cache.indexes:
+            for value in dict.fromkeys(value for obj in change.objects() for value in index.values(obj)):
+                self._tell((index, value))
+
+    def _reached(self, version: str) -> None:
+        self.trouble = None
+        if self.listed == self.lists:  # inside a list, versions come in no order
+            self.revision = max(self.revision, number(version))
+            self._progressed()
+
+    def _complete(self, version: str) -> None:
+        for change in self.cache.confirm():
+            self._changed(change)
+        self.trouble = None
+        self.listed = self.lists
+        self.revision = number(version)  # may go back: a cluster restored to its past
+        if not self.synced:
+            self.synced = True
+            self._tell(SYNCED)
+        self._progressed()
+
+    def _progressed(self) -> None:
+        for listener in self._progress:
+            listener(self)
+
+    def _unreadable(self, key: Key, message: str) -> None:
+        self.broken[key] = message
+        log.warning("object can't be read", kind=self.kind.RESOURCE.kind, object=str(key), error=message)
+        self._changed(self.cache.remove(key))
+
+    def _troubled(self, message: str) -> None:
+        if message != self.trouble:
+            log.warning("watch interrupted", kind=self.kind.RESOURCE.kind, error=message)
+        self.trouble = message
+
+
+def number(version: str) -> int:
+    """Versions of one kind are comparable numbers (guaranteed since Kubernetes 1.35, true before)."""
+    return int(version) if version.isdigit() else 0

@@ -1,0 +1,85 @@
+"""What `observe` may read, and the memory of what it has read.
+
+- A view answers from caches and facts only: no I/O, no waiting.
+- Every question is recorded. A later change of any answer, and nothing else, wakes the key: there are no mapping
+  functions to write and none to forget. Asking for what is absent is recorded too, so its coming wakes the key.
+- A fact that will go stale sets the earliest moment at which the key is looked at `again`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from seamark.api.meta import Key, Object
+from seamark.core.cache import Index
+from seamark.core.queue import Item
+from seamark.core.source import Fact, Facts, Fresh, Informer, Reports, Source
+
+T = TypeVar("T", bound=Object)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+Read = tuple[Source, Hashable]
+
+
+class View:
+    def __init__(self, informers: Mapping[type[Object], Informer[Any]], now: float) -> None:
+        self._informers = informers
+        self.now = now
+        self.reads: dict[Read, None] = {}
+        self.again = float("inf")
+
+    def get(self, kind: type[T], key: Key) -> T | None:
+        informer: Informer[T] = self._informers[kind]
+        self.reads[(informer, key)] = None
+        return informer.cache.get(key)
+
+    def by(self, index: Index[T], value: Hashable) -> tuple[T, ...]:
+        informer: Informer[T] = self._informers[index.kind]
+        self.reads[(informer, (index, value))] = None
+        return informer.cache.by(index, value)
+
+    def fact(self, facts: Facts[K, V], key: K) -> Fact[V]:
+        self.reads[(facts, key)] = None
+        fact = facts.get(key, self.now)
+        if isinstance(fact, Fresh):
+            self.again = min(self.again, fact.expires)
+        return fact
+
+    def reports(self, reports: Reports[V], subject: Hashable) -> Mapping[Any, V]:
+        self.reads[(reports, subject)] = None
+        return dict(reports.about(subject))
+
+
+class Dependencies:
+    """Who has read what. Both directions, so that forgetting a key costs what it has read."""
+
+    def __init__(self) -> None:
+        self._readers: dict[Read, dict[Item, None]] = {}
+        self._reads: dict[Item, tuple[Read, ...]] = {}
+
+    def record(self, item: Item, reads: Iterable[Read]) -> None:
+        after = tuple(reads)
+        before = self._reads.get(item, ())
+        if before == after:
+            return
+        for read in set(before).difference(after):
+            self._drop(item, read)
+        for read in after:
+            self._readers.setdefault(read, {})[item] = None
+        self._reads[item] = after
+
+    def readers(self, source: Source, token: Hashable) -> list[Item]:
+        return list(self._readers.get((source, token), ()))
+
+    def forget(self, item: Item) -> None:
+        for read in self._reads.pop(item, ()):
+            self._drop(item, read)
+
+    def _drop(self, item: Item, read: Read) -> None:
+        readers = self._readers.get(read)
+        if readers is not None:
+            readers.pop(item, None)
+            if not readers:
+                del self._readers[read]

@@ -1,0 +1,299 @@
+"""One resource, followed for ever: a state machine that survives everything an API server does.
+
+        ┌────────────► STREAM ──(initial events end)──┐
+     start              │ not supported               ▼
+        ▲               ▼                           WATCH ──(stream ends)──► WATCH, from the last version seen
+        │             PAGES ──(last page)─────────────┘ │
+        └────────────── expired (410 as a status or inside the stream), or a version too large after a restore
+
+- A sink gets, in order: `Restarted`, the initial objects as `Put`, `Synced`, then `Put`, `Removed`, `Progress`.
+  What was known before a `Restarted` and is not put again by the next `Synced` is gone.
+- A version is resumed from only after everything up to it was handed on, so nothing is skipped.
+- A connection without a byte for `idle` seconds is taken for half-open and opened again.
+- Reconnects back off with jitter. Trouble is told to the sink and never ends the watch.
+- An object that can't be decoded is told by name as `Broken`; the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from seamark.api.meta import Key, Object, ObjectMeta, Wire
+from seamark.core.backoff import Backoff
+from seamark.core.client import Client, StatusAnswer, decoder, failure
+from seamark.core.errors import Expired, Gone, Refused, Retry, SeamarkError
+from seamark.core.transport import Answer, NoAnswerError, Request, Stream
+
+T = TypeVar("T", bound=Object)
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+HAND_OVER = 0.01  # seconds of decoding after which other work gets its turn
+
+
+class State(enum.Enum):
+    STREAM = "streaming list"
+    PAGES = "paged list"
+    WATCH = "watch"
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """A new initial set begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Put(Generic[T]):
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Removed(Generic[T]):
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The initial set is complete, as of this version."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Everything up to this version has been handed on."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An object that this program can't read. What was known of it is no longer true."""
+
+    key: Key
+    uid: str
+    version: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The watch can't go on right now, and will try again."""
+
+    error: SeamarkError
+
+
+Event = Restarted | Put[Any] | Removed[Any] | Synced | Progress | Broken | Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    idle: float = 150.0  # bookmarks come about once a minute
+    lifetime: float = 600.0  # asked of the server, with jitter below it
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.1, most=30.0))
+    page: int = 500
+
+
+class _Line(Wire, frozen=True, tag=False):
+    type: str
+    object: msgspec.Raw
+
+
+class _Identified(Wire, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+_LINE = msgspec.json.Decoder(_Line)
+_IDENTITY = msgspec.json.Decoder(_Identified)
+_ERROR = msgspec.json.Decoder(StatusAnswer)
+
+
+@dataclass(slots=True)
+class Watch(Generic[T]):
+    client: Client
+    kind: type[T]
+    random: Random
+    namespace: str = ""
+    selectors: Mapping[str, str] = field(default_factory=dict)
+    settings: WatchSettings = WatchSettings()
+
+    state: State = field(default=State.STREAM, init=False)
+    version: str = field(default="", init=False)  # everything up to here was handed on
+    _streams_lists: bool = field(default=True, init=False)  # the server has streaming lists, as far as we know
+    _attempts: int = field(default=0, init=False)
+    _current: asyncio.Task[None] | None = field(default=None, init=False)
+    _interrupted: bool = field(default=False, init=False)
+
+    async def run(self, sink: Callable[[Event], None]) -> None:
+        while True:
+            self._current = asyncio.get_running_loop().create_task(self._step(sink))
+            try:
+                await self._current
+            except asyncio.CancelledError:
+                if not self._interrupted:
+                    raise
+                self._interrupted = False
+                self._start_over()
+            except Expired:
+                self._start_over()
+            except SeamarkError as error:
+                sink(Trouble(error))
+                await asyncio.sleep(self._pause(error))
+
+    def restart(self) -> None:
+        """Drops the connection and lists again: somebody knows that this watch is behind."""
+        if self._current is not None and not self._current.done():
+            self._interrupted = True
+            self._current.cancel()
+
+    async def _step(self, sink: Callable[[Event], None]) -> None:
+        match self.state:
+            case State.STREAM:
+                await self._stream_list(sink)
+            case State.PAGES:
+                await self._list_pages(sink)
+            case State.WATCH:
+                await self._follow(sink)
+
+    def _start_over(self) -> None:
+        self.version = ""
+        self.state = State.STREAM if self._streams_lists else State.PAGES
+
+    def _pause(self, error: SeamarkError) -> float:
+        pause = self.settings.backoff.pause(self.random, self._attempts)
+        self._attempts += 1
+        told = error.after if isinstance(error, Retry) and error.after is not None else 0.0
+        return max(told, pause)
+
+    # ---- the initial set
+
+    async def _stream_list(self, sink: Callable[[Event], None]) -> None:
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": ""}
+        sink(Restarted())
+        try:
+            async with self._open(query) as stream:
+                await self._read(stream, sink)
+        except Refused as error:
+            if error.code not in (400, 422):
+                raise
+            self._streams_lists = False  # an older server
+            self.state = State.PAGES
+        if self.state is State.STREAM:  # it ended before the initial set was whole
+            raise Retry(f"the streaming list of {self.kind.RESOURCE} was cut")
+
+    async def _list_pages(self, sink: Callable[[Event], None]) -> None:
+        sink(Restarted())
+        query = dict(self.selectors)
+        while True:
+            page = await self.client.list_page(
+                self.kind, namespace=self.namespace, query=query, limit=self.settings.page
+            )
+            for raw in page.items:
+                sink(self._object_event("ADDED", raw))
+            if not page.next_page:
+                break
+            query["continue"] = page.next_page
+            await asyncio.sleep(0)
+        self._complete(page.resource_version, sink)
+
+    def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
+        self.version = version
+        self.state = State.WATCH
+        self._attempts = 0
+        sink(Synced(version))
+
+    # ---- following
+
+    async def _follow(self, sink: Callable[[Event], None]) -> None:
+        async with self._open({"resourceVersion": self.version}) as stream:
+            await self._read(stream, sink)
+
+    def _open(self, query: Mapping[str, str]) -> Any:
+        lifetime = int(self.settings.lifetime * (0.5 + self.random.random() / 2))
+        asked = {"allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime), **self.selectors, **query}
+        return self.client.watch(self.kind, namespace=self.namespace, query=asked)
+
+    async def _read(self, stream: Stream, sink: Callable[[Event], None]) -> None:
+        loop = asyncio.get_running_loop()
+        since = loop.time()
+        async for line in lines(stream, self.settings.idle):
+            self._handle(line, sink)
+            if loop.time() - since > HAND_OVER:
+                await asyncio.sleep(0)
+                since = loop.time()
+
+    def _handle(self, line: bytes, sink: Callable[[Event], None]) -> None:
+        try:
+            event = _LINE.decode(line)
+        except msgspec.DecodeError as error:
+            raise Retry(f"the watch of {self.kind.RESOURCE} sent a line that is no event: {error}") from error
+        if event.type == "ERROR":
+            self._error(event.object)
+        elif event.type == "BOOKMARK":
+            self._bookmark(event.object, sink)
+        else:
+            told = self._object_event(event.type, event.object)
+            sink(told)
+            if self.state is State.WATCH:
+                self.version = told.version if isinstance(told, Broken) else told.object.metadata.resource_version
+                self._attempts = 0
+
+    def _bookmark(self, raw: msgspec.Raw, sink: Callable[[Event], None]) -> None:
+        metadata = _IDENTITY.decode(raw).metadata
+        if self.state is State.STREAM:
+            if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                self._complete(metadata.resource_version, sink)
+            return
+        self.version = metadata.resource_version
+        self._attempts = 0
+        sink(Progress(self.version))
+
+    def _error(self, raw: msgspec.Raw) -> None:
+        status = _ERROR.decode(raw)
+        request = Request("GET", self.kind.RESOURCE.path(self.namespace))
+        raise failure(request, Answer(status.code, bytes(raw)))
+
+    def _object_event(self, type_: str, raw: msgspec.Raw) -> Put[T] | Removed[T] | Broken:
+        try:
+            obj = decoder(self.kind).decode(raw)
+        except msgspec.ValidationError as error:
+            meta = _IDENTITY.decode(raw).metadata
+            return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, str(error))
+        return Removed(obj) if type_ == "DELETED" else Put(obj)
+
+
+async def lines(stream: Stream, idle: float) -> AsyncIterator[bytes]:
+    """Whole lines of a body that may be cut anywhere. A cut last line is dropped: it will be sent again."""
+    rest = b""
+    chunks = stream.chunks()
+    while True:
+        try:
+            async with asyncio.timeout(idle):
+                chunk = await anext(chunks, None)
+        except TimeoutError:
+            raise Retry(f"no byte for {idle:g} s: the connection is taken for half-open") from None
+        except NoAnswerError as error:
+            raise Retry(str(error)) from error
+        if chunk is None:
+            return
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            if line:
+                yield line
+
+
+def plain(error: SeamarkError, resource: object) -> str:
+    """What a person should know of a watch that can't go on."""
+    match error:
+        case Gone():
+            return f"{resource} is not served by this cluster: install its CRD (seamark crds | kubectl apply -f -)"
+        case Refused(code=403):
+            return f"not allowed to follow {resource}: {error.message}"
+        case _:
+            return f"can't follow {resource} right now: {error.message}"
