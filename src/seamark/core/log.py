@@ -1,0 +1,70 @@
+"""Structured logs: one event per line, for people on a terminal and as JSON elsewhere. Secrets are never written.
+
+- A value whose name says that it is secret is replaced, and so is anything in a text that looks like one.
+- The level can be changed while the program runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+import structlog
+
+HIDDEN = "[redacted]"
+SECRET_NAMES = re.compile(r"token|password|passwd|secret|authorization|api_?key|private|credential", re.IGNORECASE)
+SECRET_TEXT = re.compile(
+    r"(?i:bearer)\s+[\w.~+/=-]{8,}"  # an authorization header
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)"
+    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",  # credentials in a URL
+    re.DOTALL,
+)
+
+
+def redact(text: str) -> str:
+    """The text without anything that looks like a secret."""
+    return SECRET_TEXT.sub(HIDDEN, text)
+
+
+def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(name, value) for name, value in event.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if SECRET_NAMES.search(name) and value:
+        return HIDDEN
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {key: _value(str(key), inner) for key, inner in value.items()}
+    return value
+
+
+def configure(level: str = "info", *, out: TextIO | None = None) -> None:
+    out = out or sys.stderr
+    terminal = out.isatty()
+    final: list[Any] = (
+        [structlog.dev.ConsoleRenderer()]
+        if terminal
+        else [structlog.processors.format_exc_info, _redacted, structlog.processors.JSONRenderer()]
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _redacted,
+            *final,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(number(level)),
+        logger_factory=structlog.PrintLoggerFactory(out),
+        cache_logger_on_first_use=False,
+    )
+
+
+def number(level: str) -> int:
+    return logging.getLevelNamesMapping()[level.upper()]
