@@ -16,6 +16,9 @@ from seamark.core.errors import SeamarkError
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
 POLL = 0.01
 
+# Children of this process by id, until their end: only a parent can collect the dead, also those that somebody forgot.
+_children: dict[int, subprocess.Popen[bytes]] = {}
+
 
 class Component:
     """A process that any later process can find again.
@@ -36,11 +39,9 @@ class Component:
         self.log = directory / f"{name}.log"
         self._lock = directory / f"{name}.lock"
         self._pid = directory / f"{name}.pid"
-        self._child: subprocess.Popen[bytes] | None = None
 
     @property
     def alive(self) -> bool:
-        self._reap()
         return locked(self._lock)
 
     @property
@@ -50,9 +51,10 @@ class Component:
     def start(self) -> None:
         """Starts it, a second time too: the same command on the same data."""
         lock = self._take_lock()
+        self._collect()
         try:
             with self.log.open("ab") as log:
-                self._child = subprocess.Popen(
+                child = subprocess.Popen(
                     self.command,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -60,7 +62,8 @@ class Component:
                     pass_fds=(lock, *self._fds()),
                     start_new_session=True,
                 )
-            self._pid.write_text(str(self._child.pid))
+            _children[child.pid] = child
+            self._pid.write_text(str(child.pid))
         finally:
             os.close(lock)
 
@@ -91,9 +94,7 @@ class Component:
             if time.monotonic() > deadline:
                 return False
             time.sleep(POLL)
-        if self._child is not None:  # it let go of the lock a moment ago: collect it
-            self._child.wait(GRACE)
-            self._child = None
+        self._collect()
         return True
 
     def last_words(self, lines: int = 5) -> str:
@@ -116,9 +117,10 @@ class Component:
                 raise SeamarkError(f"{self.name} already runs as process {self.pid}") from None
             return lock
 
-    def _reap(self) -> None:
-        if self._child is not None and self._child.poll() is not None:
-            self._child = None
+    def _collect(self) -> None:
+        """Takes leave of the process that had the lock before, if it was a child of this one."""
+        if self._pid.exists() and (child := _children.pop(int(self._pid.read_text()), None)):
+            child.wait(GRACE)
 
 
 def locked(path: Path) -> bool:
