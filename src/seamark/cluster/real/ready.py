@@ -1,0 +1,58 @@
+"""Asking a component, again and again, whether it is ready."""
+
+from __future__ import annotations
+
+import dataclasses
+import http.client
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from seamark.cluster.real.process import Component
+from seamark.core.errors import SeamarkError
+
+POLL = 0.02
+ANSWER_WITHIN = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """One question to one component: 200 is yes, any other answer or none is not yet."""
+
+    component: Component
+    address: str
+    path: str
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def ask(self, trust: ssl.SSLContext) -> str:
+        """The reason why it is not ready; empty if it is."""
+        connection = http.client.HTTPSConnection(self.address, timeout=ANSWER_WITHIN, context=trust)
+        try:
+            connection.request("GET", self.path, headers=dict(self.headers))
+            answer = connection.getresponse()
+            body = answer.read().decode(errors="replace")
+        except (OSError, http.client.HTTPException) as error:
+            return str(error)
+        finally:
+            connection.close()
+        return "" if answer.status == 200 else _failed_checks(body)
+
+
+def wait_all(probes: Sequence[Probe], ca: Path, seconds: float) -> None:
+    """Returns when all are ready; a component that died meanwhile ends the waiting with its last words."""
+    trust = ssl.create_default_context(cafile=str(ca))
+    deadline = time.monotonic() + seconds
+    for probe in probes:
+        while reason := probe.ask(trust):
+            component = probe.component
+            if not component.alive:
+                raise SeamarkError(f"{component.name} died: {component.last_words()}")
+            if time.monotonic() > deadline:
+                raise SeamarkError(f"{component.name} is not ready after {seconds:g} s ({reason}); see {component.log}")
+            time.sleep(POLL)
+
+
+def _failed_checks(body: str) -> str:
+    failed = [line.removeprefix("[-]").split()[0] for line in body.splitlines() if line.startswith("[-]")]
+    return ", ".join(failed) or body.strip()[:200]

@@ -1,0 +1,41 @@
+"""A real control plane for tests.
+
+- `control_plane`: one for the whole session (one for each worker). Share it: stay in your own `namespace`, and never
+  stop a part of it.
+- `own_plane`: a fresh one for this test alone, which may stop, kill and break it as it likes.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from seamark.cluster.real.plane import ControlPlane, Options, User
+from tests.cluster.requests import request
+
+# The operator may do everything, under a name of its own, so that its requests can be told from the test's.
+USERS = (User("operator", ("system:masters",)), User("alice"), User("bob", ("developers",)))
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    with ControlPlane(Options(users=USERS)) as plane:
+        yield plane
+
+
+@pytest.fixture
+def own_plane() -> Iterator[ControlPlane]:
+    with ControlPlane(Options(users=USERS)) as plane:
+        yield plane
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of this test's own."""
+    name = f"test-{secrets.token_hex(4)}"
+    made = request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    assert made.code == 201, made.body
+    yield name
+    request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
