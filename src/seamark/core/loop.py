@@ -66,6 +66,7 @@ class Loop:
         self.waker = Waker(controllers, services.informers, self._add)
         self._woken: dict[Item, float] = {}  # since when a key has something to do
         self._background: set[asyncio.Task[None]] = set()
+        self._draining = False
         for informer in services.informers.values():
             services.expectations.attach(informer)
         for controller in self.waker.controllers.values():
@@ -80,6 +81,7 @@ class Loop:
     async def run(self, workers: int) -> None:
         """Works until cancelled, then stops what it started. What is in the caches stays."""
         self._speaker.started = self._services.clock.monotonic()
+        self._draining = False
         self.waker.start()
         try:
             async with asyncio.TaskGroup() as group:
@@ -91,6 +93,15 @@ class Loop:
                 task.cancel()
             await self._services.calls.stop()
 
+    async def drain(self, grace: float) -> None:
+        """Starts no new pass, and waits for those under way, for `grace` seconds at the most."""
+        self._draining = True
+        try:
+            async with asyncio.timeout(grace):
+                await self._services.queue.worked_off()
+        except TimeoutError:
+            log.warning("stopping with work under way")
+
     def _add(self, item: Item) -> None:
         self._woken.setdefault(item, self._services.clock.monotonic())
         self._services.queue.add(item)
@@ -101,6 +112,9 @@ class Loop:
         queue, metrics, clock = self._services.queue, self._services.metrics, self._services.clock
         while True:
             item = await queue.take()
+            if self._draining:
+                queue.done(item)
+                return
             metrics.queue_depth.set(len(queue))
             began = clock.monotonic()
             try:

@@ -66,6 +66,7 @@ class Queue:
         self._sequence = 0  # keeps equal times in the order of their adding
         self._timer: asyncio.TimerHandle | None = None
         self._takers: deque[asyncio.Future[None]] = deque()
+        self._worked_off = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -127,8 +128,16 @@ class Queue:
         self._working.add(item)
         return item
 
+    async def worked_off(self) -> None:
+        """Returns when no key is in a worker."""
+        while self._working:
+            self._worked_off.clear()
+            await self._worked_off.wait()
+
     def done(self, item: Item) -> None:
         self._working.discard(item)
+        if not self._working:
+            self._worked_off.set()
         if item in self._again:
             self._again.discard(item)
             self.add(item)

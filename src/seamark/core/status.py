@@ -22,7 +22,8 @@ from seamark.core.conditions import ConditionType, Stamp
 
 
 class StatusMode(Protocol):
-    conditions: tuple[ConditionType, ...]
+    @property
+    def conditions(self) -> tuple[ConditionType, ...]: ...
 
     def said(self, obj: Any, judged: Any) -> Any:
         """What we have already said on this object, in the shape of what was judged."""

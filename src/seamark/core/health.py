@@ -1,0 +1,62 @@
+"""Health, readiness and metrics over HTTP.
+
+- /healthz: the process turns. /readyz: every controller has its sources; what is missing is named. /metrics.
+- /loglevel?level=debug (PUT) changes the log level while the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from seamark.core import log
+from seamark.core.errors import UserError
+
+
+class HealthServer:
+    """Serves until closed. `missing` names what is not ready yet; empty means ready."""
+
+    def __init__(self, registry: CollectorRegistry, missing: Callable[[], list[str]]) -> None:
+        self._registry = registry
+        self._missing = missing
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        app = web.Application()
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/readyz", self._readyz)
+        app.router.add_get("/metrics", self._metrics)
+        app.router.add_put("/loglevel", self._level)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        try:
+            await web.TCPSite(self._runner, host.strip("[]") or None, int(port)).start()
+        except (OSError, ValueError) as error:
+            await self.close()
+            hint = "choose another with --health-address, or an empty one for none"
+            raise UserError(f"can't serve health on {address} ({error})", hint=hint) from None
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _healthz(self, _request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _readyz(self, _request: web.Request) -> web.Response:
+        missing = self._missing()
+        return web.Response(text="\n".join(missing or ["ok"]) + "\n", status=503 if missing else 200)
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def _level(self, request: web.Request) -> web.Response:
+        level = request.query.get("level", "")
+        if level not in ("debug", "info", "warning", "error"):
+            return web.Response(text="level must be debug, info, warning or error\n", status=400)
+        log.configure(level)
+        return web.Response(text=f"{level}\n")

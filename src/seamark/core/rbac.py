@@ -1,0 +1,60 @@
+"""What a controller may do, from what it declares: exactly what the loop does for it, nothing more.
+
+- Follows every kind it reads; makes, changes and deletes its children; reads one of them live when a name is taken.
+- Patches the status it writes, and the object itself only where it puts a finalizer or annotations on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from seamark.api.coordination import Lease
+from seamark.api.events import Event
+from seamark.api.meta import Object
+from seamark.core.controller import Controller, Group, kinds
+
+FOLLOW = ("get", "list", "watch")
+MAKE = ("create", "delete", "patch")
+
+
+class Grant(NamedTuple):
+    """Verbs on one resource of one group."""
+
+    group: str
+    resource: str
+    verb: str
+
+
+def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
+    found = {grant for kind in kinds(declared) for grant in _on(kind, FOLLOW)}
+    found |= {grant for kind in declared.children for grant in _on(kind, MAKE)}
+    if isinstance(declared, Controller):
+        found |= _on(declared.kind, ("patch",), "status")
+        if declared.finalizer or declared.annotations:
+            found |= _on(declared.kind, ("patch",))
+        found |= _on(Event, ("create", "patch"))
+    return found
+
+
+def leader_grants() -> set[Grant]:
+    return _on(Lease, ("create", "get", "patch"))
+
+
+def rules(found: Iterable[Grant]) -> list[dict[str, Any]]:
+    """The rules of a role: resources of a group with the same verbs share one."""
+    verbs: dict[tuple[str, str], set[str]] = {}
+    for grant in found:
+        verbs.setdefault((grant.group, grant.resource), set()).add(grant.verb)
+    together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (group, resource), allowed in sorted(verbs.items()):
+        together.setdefault((group, tuple(sorted(allowed))), []).append(resource)
+    return [
+        {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
+        for (group, allowed), resources in together.items()
+    ]
+
+
+def _on(kind: type[Object], verbs: Iterable[str], subresource: str = "") -> set[Grant]:
+    resource = kind.RESOURCE.plural + (f"/{subresource}" if subresource else "")
+    return {Grant(kind.RESOURCE.group, resource, verb) for verb in verbs}

@@ -1,0 +1,124 @@
+"""Settings, declared once as a struct: from a file, the environment and flags, in that order of growing weight.
+
+- A field's `Meta(description=…)` is its help, its default the default; `docs/reference/settings.md` is made from it.
+- The file is YAML with the fields' names; the environment has `SEAMARK_<NAME>`; a flag is `--<name>`.
+- A wrong value is told with where it came from and what is allowed. An unknown name in the file is an error, too:
+  a setting that is not heard is worse than none.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+import yaml
+from msgspec import Meta
+
+from seamark.core.errors import UserError
+
+S = TypeVar("S", bound=msgspec.Struct)
+PREFIX = "SEAMARK_"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the operator runs."""
+
+    kubeconfig: Annotated[str, Meta(description="Which kubeconfig to use; inside a pod none is needed")] = ""
+    context: Annotated[str, Meta(description="Which context of the kubeconfig")] = ""
+    namespace: Annotated[str, Meta(description="The operator's own namespace")] = "seamark-system"
+    workers: Annotated[int, Meta(description="Keys worked on at once", ge=1, le=1024)] = 64
+    request_timeout: Annotated[float, Meta(description="Seconds until a request is given up", gt=0)] = 30.0
+    leader_election: Annotated[bool, Meta(description="Elect one of several replicas by a Lease")] = True
+    lease_duration: Annotated[float, Meta(description="Seconds that a lease lasts", ge=1)] = 15.0
+    watch_idle: Annotated[
+        float, Meta(description="Seconds without a byte after which a watch is taken for half-open", gt=0)
+    ] = 150.0
+    health_address: Annotated[
+        str, Meta(description="Where /healthz, /readyz and /metrics are served; empty for nowhere")
+    ] = "127.0.0.1:8080"
+    stop_grace: Annotated[float, Meta(description="Seconds in which work under way may end on a stop", ge=0)] = 5.0
+    log_level: Annotated[
+        str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")
+    ] = "info"
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting, as a flag and a page of the reference need it."""
+
+    name: str
+    type: type
+    default: Any
+    description: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+
+def declared(shape: type[S]) -> list[Field]:
+    hints = typing.get_type_hints(shape, include_extras=True)
+    found = []
+    for info in msgspec.structs.fields(shape):
+        base, *metas = typing.get_args(hints[info.name])
+        if isinstance(base, types.UnionType):
+            base = typing.get_args(base)[0]
+        description = next((meta.description for meta in metas if isinstance(meta, Meta) and meta.description), "")
+        found.append(Field(info.name, base, info.default, description))
+    return found
+
+
+def load(shape: type[S], *, file: str = "", environment: Mapping[str, str], flags: Mapping[str, Any]) -> S:
+    """The settings in force; the first thing that is wrong, in one line."""
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for source, given in (
+        (file, _file(file) if file else {}),
+        ("the environment", _environment(shape, environment)),
+        ("the command line", {name: value for name, value in flags.items() if value is not None}),
+    ):
+        values.update(given)
+        origin.update(dict.fromkeys(given, source))
+    known = {field.name: field for field in declared(shape)}
+    for name in values:
+        if name not in known:
+            raise UserError(f"{origin[name]}: unknown setting {name!r}", hint="known are " + ", ".join(sorted(known)))
+    for name, value in values.items():
+        _check(shape, name, value, origin[name])
+    return msgspec.convert(values, shape, strict=False)
+
+
+def _check(shape: type[S], name: str, value: Any, origin: str) -> None:
+    try:
+        msgspec.convert({name: value}, shape, strict=False)
+    except msgspec.ValidationError as error:
+        words = str(error).split(" - at ")[0].lower()
+        raise UserError(f"{origin}: {name} is {value!r}, but {words}") from None
+
+
+def _environment(shape: type[S], environment: Mapping[str, str]) -> dict[str, str]:
+    return {f.name: environment[f.variable] for f in declared(shape) if f.variable in environment}
+
+
+def _file(path: str) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(Path(path).read_text())
+    except OSError as error:
+        raise UserError(f"settings file {path}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        words = " ".join(str(error).split())
+        raise UserError(f"settings file {path} is no YAML ({words})") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UserError(f"settings file {path} must be a map of names to values")
+    return {str(name).replace("-", "_"): value for name, value in content.items()}
