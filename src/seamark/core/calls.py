@@ -131,9 +131,10 @@ class Calls:
         times = (slot.answer.expires for slot in self._slots.get(item, {}).values() if slot.answer)
         return min((time for time in times if time > now), default=float("inf"))
 
-    def waiting_since(self, item: Item) -> float | None:
-        """Since when the key's oldest unanswered call is under way; None when all are answered."""
-        return min((slot.since for slot in self._slots.get(item, {}).values() if slot.answer is None), default=None)
+    def waiting_since(self, item: Item, seen: Results) -> float | None:
+        """Since when the key's oldest call that `seen` has no answer to is under way; None when it has them all."""
+        slots = self._slots.get(item, {}).values()
+        return min((slot.since for slot in slots if isinstance(seen.to(slot.call), NotYet)), default=None)
 
     def forget(self, item: Item) -> None:
         for slot in self._slots.pop(item, {}).values():

@@ -1,7 +1,7 @@
 """Events: what happened, told once.
 
-- One for a flip of an object's summary condition; none for becoming True at birth; one for a notice. Never one per
-  pass: the same words about the same object are counted into a series instead.
+- One when an object's summary condition turns False, one when it has recovered, one for a notice; none for becoming
+  True at birth. Never one per pass: the same words about the same object are counted into a series instead.
 - The name of an event follows from what it says, so a restarted operator does not say it again.
 - Sent beside the workers from a bounded queue. The API server refusing one costs that event, and a metric.
 """
@@ -53,13 +53,20 @@ class Events:
         self._instance = instance
         self._limit = limit
         self._said: OrderedDict[str, _Said] = OrderedDict()
+        self._down: OrderedDict[str, None] = OrderedDict()  # objects of which a failure was told, not yet a recovery
         self._pending: deque[tuple[Event, int]] = deque()
         self._wake = asyncio.Event()
 
     def flip(self, obj: Object, before: Condition | None, after: Condition) -> None:
-        """The summary condition of an object changed its status."""
-        born = before is None or not before.observed_generation  # what the CRD's default said is nobody's word
-        if after.status not in (TRUE, FALSE) or (born and after.status == TRUE):
+        """The summary condition of an object changed its status: told when it fails, and when it has recovered."""
+        was_down = obj.uid in self._down or (before is not None and before.status == FALSE)
+        if after.status == FALSE:
+            self._down[obj.uid] = None
+            while len(self._down) > 10 * self._limit:
+                self._down.popitem(last=False)
+        elif after.status == TRUE and was_down:
+            self._down.pop(obj.uid, None)
+        else:
             return
         self._tell(obj, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time)
 

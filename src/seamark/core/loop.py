@@ -179,7 +179,8 @@ class Loop:
     async def _object_pass(self, item: Item, controller: Controller[Any], view: View) -> None:
         services = self._services
         obj = view.get(controller.kind, item.key)
-        seen = None if obj is None else controller.observe(view, obj, services.calls.results(item))
+        results = services.calls.results(item)
+        seen = None if obj is None else controller.observe(view, obj, results)
         if obj is None or seen is None:
             self._forget(item, view)
             return
@@ -196,7 +197,8 @@ class Loop:
         if obj.deleting and not wanted.finalizer and not pruning:
             await self._let_go(item, controller, obj)
         else:
-            await self._say(item, controller, obj, controller.judge(seen, answers))
+            answers_due = services.calls.waiting_since(item, results)
+            await self._say(item, controller, obj, controller.judge(seen, answers), answers_due)
             for notice in controller.announce(seen, answers) if controller.announce else ():
                 services.events.notice(obj, notice)
         self._come_again(item, view, answers, trouble)
@@ -232,9 +234,11 @@ class Loop:
         if metadata := without_finalizer(controller, obj):
             self._written(item, await patch_metadata(self._services.client, obj, metadata), "")
 
-    async def _say(self, item: Item, controller: Controller[Any], obj: Any, judged: Any) -> None:
+    async def _say(
+        self, item: Item, controller: Controller[Any], obj: Any, judged: Any, answers_due: float | None
+    ) -> None:
         services = self._services
-        said = await self._speaker.say(controller, obj, judged, services.calls.waiting_since(item))
+        said = await self._speaker.say(controller, obj, judged, answers_due)
         if said.again is not None:
             services.queue.add_after(item, said.again)
         if said.written is None:
