@@ -5,11 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from seamark.api.crd import CRD
 from seamark.cluster.real.plane import ControlPlane
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Answer(NamedTuple):
@@ -37,3 +41,26 @@ def request(
         return Answer(answer.status, json.loads(answer.read()), dict(answer.getheaders()))
     finally:
         connection.close()
+
+
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
+    """Looks until it is so; the message says what was hoped for."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.02)
+
+
+def install(plane: ControlPlane, crd: CRD) -> None:
+    """Creates a kind, with strict validation, and waits until it is served. One that is there already stays."""
+    made = request(plane, "POST", f"{DEFINITIONS}?fieldValidation=Strict", crd.manifest())
+    assert made.code in (201, 409), made.body["message"]
+
+    def served() -> bool:
+        status = request(plane, "GET", f"{DEFINITIONS}/{crd.name}").body["status"]
+        conditions = {condition["type"]: condition for condition in status["conditions"] or ()}
+        assert "NonStructuralSchema" not in conditions, conditions
+        established = conditions.get("Established", {}).get("status") == "True"
+        return established and request(plane, "GET", crd.resource.path()).code == 200
+
+    eventually(served, f"{crd.name} is served")

@@ -9,8 +9,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from http.client import HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,7 +19,7 @@ from seamark.cluster.real import ports
 from seamark.cluster.real.plane import ControlPlane, Options
 from seamark.cluster.real.process import locked
 from seamark.core.errors import SeamarkError, UserError
-from tests.cluster.requests import request
+from tests.cluster.requests import eventually, request
 
 CONFIGMAPS = "/api/v1/namespaces/{}/configmaps"
 
@@ -32,13 +30,6 @@ plane.start()
 print(plane.directory, flush=True)
 input()
 """
-
-
-def eventually(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
-        time.sleep(0.02)
 
 
 def port_of(plane: ControlPlane) -> int:
