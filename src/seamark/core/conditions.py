@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -94,8 +94,23 @@ class Stamp:
         return before.observed_generation == self.generation and before.status != UNKNOWN
 
 
-def flips(before: Iterable[Condition], after: Iterable[Condition]) -> list[tuple[Condition | None, Condition]]:
+Statements = Mapping[tuple[Hashable, str], Condition]  # (which entry of the status, condition type) → condition
+
+
+def flips(before: Statements, after: Statements) -> list[tuple[Condition | None, Condition]]:
     """Pairs (old, new) of conditions whose status changed."""
-    known = {condition.type: condition for condition in before}
-    pairs = ((known.get(condition.type), condition) for condition in after)
+    pairs = ((before.get(place), condition) for place, condition in after.items())
     return [(old, new) for old, new in pairs if old is None or old.status != new.status]
+
+
+def still_true(before: Statements, after: Statements) -> bool:
+    """Whether everything that was said to be True still is, or speaks of an older generation."""
+    for place, condition in before.items():
+        if condition.status != TRUE:
+            continue
+        successor = after.get(place)
+        if successor is None:
+            return False
+        if successor.status != TRUE and successor.observed_generation == condition.observed_generation:
+            return False
+    return True

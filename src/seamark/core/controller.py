@@ -53,6 +53,7 @@ class Declared(Generic[S]):
     children: tuple[type[Object], ...] = ()
     ownership: Ownership = field(default_factory=ByReference)
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
+    settle: float = 0.0  # seconds for which changes are gathered before a pass: for keys that many changes touch
 
 
 @dataclass(frozen=True, kw_only=True)

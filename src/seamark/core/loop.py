@@ -104,7 +104,7 @@ class Loop:
 
     def _add(self, item: Item) -> None:
         self._woken.setdefault(item, self._services.clock.monotonic())
-        self._services.queue.add(item)
+        self._services.queue.add_after(item, self.waker.controllers[item.kind].settle)
 
     # ---- a turn in a worker
 

@@ -89,6 +89,8 @@ class Queue:
         if delay <= 0:
             self.add(item)
             return
+        if item in self._waiting:
+            return  # it comes before that anyway, and its pass will say when to come again
         when = asyncio.get_running_loop().time() + delay
         if self._later.get(item, float("inf")) <= when:
             return

@@ -9,14 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from seamark.api.meta import Condition
 from seamark.core.client import Client
 from seamark.core.clock import Clock, timestamp
-from seamark.core.conditions import TRUE, Stamp, flips
+from seamark.core.conditions import Stamp, Statements, flips, still_true
 from seamark.core.controller import Controller
 from seamark.core.events import Events
 
@@ -47,29 +45,15 @@ class Speaker:
         again = stands_until - now if stamp.kept else None
         if status == said:
             return Said(again=again)
-        old, new = mode.all_conditions(said), mode.all_conditions(status)
+        old, new = mode.statements(said), mode.statements(status)
         if answers_due is not None and (wait := answers_due + controller.linger - now) > 0 and still_true(old, new):
             return Said(again=wait)
         written = await mode.write(self.client, obj, status)
         self._tell_flips(controller, obj, old, new)
         return Said(written, again)
 
-    def _tell_flips(
-        self, controller: Controller[Any], obj: Any, old: Iterable[Condition], new: Iterable[Condition]
-    ) -> None:
+    def _tell_flips(self, controller: Controller[Any], obj: Any, old: Statements, new: Statements) -> None:
         summaries = {condition.name for condition in controller.status.conditions if condition.summary}
         for before, after in flips(old, new):
             if after.type in summaries:
                 self.events.flip(obj, before, after)
-
-
-def still_true(old: Iterable[Condition], new: Iterable[Condition]) -> bool:
-    """Whether everything that was said to be True still is, or speaks of an older generation."""
-    now = {condition.type: condition for condition in new}
-    for condition in old:
-        successor = now.get(condition.type)
-        if condition.status != TRUE or successor is None:
-            continue
-        if successor.status != TRUE and successor.observed_generation == condition.observed_generation:
-            return False
-    return True

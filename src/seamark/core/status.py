@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from seamark.api.meta import Condition, Object, to_wire
+from seamark.api.meta import Object, to_wire
 from seamark.core.client import Client
-from seamark.core.conditions import ConditionType, Stamp
+from seamark.core.conditions import ConditionType, Stamp, Statements
 
 
 class StatusMode(Protocol):
@@ -33,9 +33,34 @@ class StatusMode(Protocol):
         """The judgement as a statement: with generation and transition times."""
         ...
 
-    def all_conditions(self, status: Any) -> tuple[Condition, ...]: ...
+    def statements(self, status: Any) -> Statements: ...
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A list in a status whose entries have conditions, each known by its identity."""
+
+    field: str  # its name on the struct and on the wire
+    identity: Callable[[Any], Hashable]
+
+    def of(self, status: Any) -> tuple[Any, ...]:
+        return tuple(getattr(status, self.field) or ())
+
+    def stamped(self, judged: Any, said: Any, stamp: Stamp) -> tuple[Any, ...]:
+        """As judged, in the order in which they stand already; new ones last."""
+        known = {self.identity(entry): entry for entry in self.of(said)}
+        order = {identity: place for place, identity in enumerate(known)}
+        entries = []
+        for entry in self.of(judged):
+            before = known.get(self.identity(entry))
+            conditions = stamp.on(entry.conditions, before.conditions if before else ())
+            entries.append(msgspec.structs.replace(entry, conditions=conditions))
+        return tuple(sorted(entries, key=lambda entry: order.get(self.identity(entry), len(order))))
+
+    def statements(self, status: Any) -> Statements:
+        return {(self.identity(e), c.type): c for e in self.of(status) for c in e.conditions or ()}
 
 
 @dataclass(frozen=True)
@@ -43,6 +68,7 @@ class ByManager:
     manager: str
     conditions: tuple[ConditionType, ...]
     fields: tuple[str, ...] = ()  # the other fields of the status struct that this writer owns
+    entries: Entries | None = None  # a list among those fields whose entries have conditions of their own
 
     def said(self, obj: Any, judged: Any) -> Any:
         status = obj.status if obj.status is not None else type(judged)()
@@ -58,10 +84,13 @@ class ByManager:
         changes: dict[str, Any] = {"conditions": stamp.on(judged.conditions, said.conditions)}
         if hasattr(judged, "observed_generation"):
             changes["observed_generation"] = stamp.generation
+        if self.entries is not None:
+            changes[self.entries.field] = self.entries.stamped(judged, said, stamp)
         return msgspec.structs.replace(judged, **changes)
 
-    def all_conditions(self, status: Any) -> tuple[Condition, ...]:
-        return tuple(status.conditions or ())
+    def statements(self, status: Any) -> Statements:
+        own: Statements = {("", condition.type): condition for condition in status.conditions or ()}
+        return own if self.entries is None else {**own, **self.entries.statements(status)}
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any:
         fields = {"metadata": {"resourceVersion": obj.metadata.resource_version}, "status": to_wire(status)}
@@ -70,56 +99,48 @@ class ByManager:
 
 @dataclass(frozen=True)
 class ByEntry:
-    """`ours` tells our entries from foreign ones, `identity` one of ours from another."""
+    """`ours` tells our entries from foreign ones."""
 
-    field: str  # the list, by its name on the struct and on the wire
+    entries: Entries
     ours: Callable[[Any], bool]
-    identity: Callable[[Any], Hashable]
     conditions: tuple[ConditionType, ...]
 
     def said(self, obj: Any, judged: Any) -> Any:
-        return type(judged)(**{self.field: tuple(entry for entry in self._entries(obj) or () if self.ours(entry))})
+        ours = tuple(entry for entry in self._standing(obj) or () if self.ours(entry))
+        return type(judged)(**{self.entries.field: ours})
 
     def stamped(self, judged: Any, said: Any, stamp: Stamp) -> Any:
-        known = {self.identity(entry): entry for entry in getattr(said, self.field)}
-        entries = []
-        for entry in getattr(judged, self.field):
-            before = known.get(self.identity(entry))
-            conditions = stamp.on(entry.conditions, before.conditions if before else ())
-            entries.append(msgspec.structs.replace(entry, conditions=conditions))
-        order = {identity: place for place, identity in enumerate(known)}
-        entries.sort(key=lambda entry: order.get(self.identity(entry), len(order)))  # as they stand; new ones last
-        return msgspec.structs.replace(judged, **{self.field: tuple(entries)})
+        return msgspec.structs.replace(judged, **{self.entries.field: self.entries.stamped(judged, said, stamp)})
 
-    def all_conditions(self, status: Any) -> tuple[Condition, ...]:
-        return tuple(condition for entry in getattr(status, self.field) for condition in entry.conditions)
+    def statements(self, status: Any) -> Statements:
+        return self.entries.statements(status)
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any:
         test = {"op": "test", "path": "/metadata/resourceVersion", "value": obj.metadata.resource_version}
-        operations = [test, *self.operations(obj, getattr(status, self.field))]
+        operations = [test, *self.operations(obj, self.entries.of(status))]
         return await client.json_patch(type(obj), obj.key, operations, "status")
 
     def operations(self, obj: Any, wanted: tuple[Any, ...]) -> list[dict[str, Any]]:
-        """Replace, remove and append our entries; indexes hold because the resourceVersion is tested first."""
-        entries = self._entries(obj)
-        if entries is None:
+        """Replace, remove and append our entries; places hold because the resourceVersion is tested first."""
+        standing, path = self._standing(obj), f"/status/{self.entries.field}"
+        if standing is None:
             base = [] if obj.status is not None else [{"op": "add", "path": "/status", "value": {}}]
-            return [*base, {"op": "add", "path": f"/status/{self.field}", "value": to_wire(wanted)}]
-        left = {self.identity(entry): entry for entry in wanted}
+            return [*base, {"op": "add", "path": path, "value": to_wire(wanted)}]
+        left = {self.entries.identity(entry): entry for entry in wanted}
         replaced: list[dict[str, Any]] = []
         removed: list[dict[str, Any]] = []
-        for place, entry in enumerate(entries):
+        for place, entry in enumerate(standing):
             if not self.ours(entry):
                 continue
-            path = f"/status/{self.field}/{place}"
-            new = left.pop(self.identity(entry), None)
+            new = left.pop(self.entries.identity(entry), None)
             if new is None:
-                removed.insert(0, {"op": "remove", "path": path})  # from the end, so that places stay right
+                removed.insert(0, {"op": "remove", "path": f"{path}/{place}"})  # from the end, so that places hold
             elif new != entry:
-                replaced.append({"op": "replace", "path": path, "value": to_wire(new)})
-        added = [{"op": "add", "path": f"/status/{self.field}/-", "value": to_wire(entry)} for entry in left.values()]
+                replaced.append({"op": "replace", "path": f"{path}/{place}", "value": to_wire(new)})
+        added = [{"op": "add", "path": f"{path}/-", "value": to_wire(entry)} for entry in left.values()]
         return [*replaced, *removed, *added]
 
-    def _entries(self, obj: Object) -> tuple[Any, ...] | None:
+    def _standing(self, obj: Object) -> tuple[Any, ...] | None:
+        """All entries, foreign ones too, as they stand; None where there is no list yet."""
         status = getattr(obj, "status", None)
-        return None if status is None else getattr(status, self.field)
+        return None if status is None else getattr(status, self.entries.field)
