@@ -15,3 +15,7 @@ class ConfigMap(Object, frozen=True, kw_only=True):
 
 class Namespace(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+
+
+class Service(Object, frozen=True, kw_only=True):
+    RESOURCE: ClassVar[Resource] = Resource("", "v1", "Service", "services")

@@ -26,6 +26,9 @@ class Index(Generic[T]):
     name: str
 
 
+INTENT = ("uid", "generation", "deletion_timestamp", "labels", "annotations", "finalizers", "owner_references")
+
+
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T]):
     """One object before and after. `after` is None when it is gone."""
@@ -33,6 +36,14 @@ class Change(Generic[T]):
     key: Key
     before: T | None
     after: T | None
+
+    @property
+    def of_intent(self) -> bool:
+        """Whether more than the status changed. Kinds without a generation can't tell, so for them: always."""
+        if self.before is None or self.after is None:
+            return True
+        old, new = self.before.metadata, self.after.metadata
+        return not old.generation or any(getattr(old, name) != getattr(new, name) for name in INTENT)
 
     def objects(self) -> Iterator[T]:
         if self.before is not None:

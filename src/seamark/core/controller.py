@@ -53,7 +53,7 @@ class Declared(Generic[S]):
     children: tuple[type[Object], ...] = ()
     ownership: Ownership = field(default_factory=ByReference)
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
-    settle: float = 0.0  # seconds for which changes are gathered before a pass: for keys that many changes touch
+    spacing: float = 0.0  # seconds between two passes of a key: for keys that many changes touch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class Controller(Declared[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Group(Declared[S]):
-    keyed: Mapping[type[Object], Callable[[Any], Iterable[Key]]]  # which keys an object belongs to
+    keyed: Mapping[type[Object], Callable[[Any], Iterable[Key]]]  # which keys an object belongs to, by its intent
     observe: Callable[[View, Key, Results], S | None]
     report: Callable[[S, Answers], Mapping[Hashable, Any]]
     reports: Reports[Any]

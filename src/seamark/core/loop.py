@@ -65,6 +65,7 @@ class Loop:
         )
         self.waker = Waker(controllers, services.informers, self._add)
         self._woken: dict[Item, float] = {}  # since when a key has something to do
+        self._passed: dict[Item, float] = {}  # when a key that keeps a spacing had its last pass
         self._background: set[asyncio.Task[None]] = set()
         self._draining = False
         for informer in services.informers.values():
@@ -103,8 +104,10 @@ class Loop:
             log.warning("stopping with work under way")
 
     def _add(self, item: Item) -> None:
-        self._woken.setdefault(item, self._services.clock.monotonic())
-        self._services.queue.add_after(item, self.waker.controllers[item.kind].settle)
+        now = self._services.clock.monotonic()
+        self._woken.setdefault(item, now)
+        spacing = self.waker.controllers[item.kind].spacing
+        self._services.queue.add_after(item, self._passed.get(item, float("-inf")) + spacing - now if spacing else 0.0)
 
     # ---- a turn in a worker
 
@@ -171,6 +174,8 @@ class Loop:
     async def _pass(self, item: Item) -> None:
         controller = self.waker.controllers[item.kind]
         view = View(self._services.informers, self._services.clock.monotonic())
+        if controller.spacing:
+            self._passed[item] = view.now
         if isinstance(controller, Controller):
             await self._object_pass(item, controller, view)
         else:
@@ -274,6 +279,7 @@ class Loop:
         services.queue.cancel(item)
         self.waker.forget(item)
         self._woken.pop(item, None)
+        self._passed.pop(item, None)
         if len(view.reads) > 1:  # it is there but not ours: what it depends on may change that
             self.waker.dependencies.record(item, view.reads)
 

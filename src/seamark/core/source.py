@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import structlog
 
@@ -147,10 +147,16 @@ class Reports(Source, Generic[V]):
 # ---- objects
 
 
+class Intent(NamedTuple):
+    """The token of an object's intent: everything that its users and makers say, without its status."""
+
+    key: Key
+
+
 class Informer(Source, Generic[T]):
     """A kind in the cache, kept by a watch.
 
-    - Tokens: a Key for an object, (index, value) for an answer by index.
+    - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
       last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
     """
@@ -203,6 +209,8 @@ class Informer(Source, Generic[T]):
         for observer in self._observers:
             observer(self, change)
         self._tell(change.key)
+        if change.of_intent:
+            self._tell(Intent(change.key))
         for index in self.cache.indexes:
             for value in dict.fromkeys(value for obj in change.objects() for value in index.values(obj)):
                 self._tell((index, value))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Index
 from seamark.core.queue import Item
-from seamark.core.source import Fact, Facts, Fresh, Informer, Reports, Source
+from seamark.core.source import Fact, Facts, Fresh, Informer, Intent, Reports, Source
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)
@@ -33,6 +33,12 @@ class View:
     def get(self, kind: type[T], key: Key) -> T | None:
         informer: Informer[T] = self._informers[kind]
         self.reads[(informer, key)] = None
+        return informer.cache.get(key)
+
+    def intent(self, kind: type[T], key: Key) -> T | None:
+        """The object, of which only what its users say is used: changes of its status wake nobody."""
+        informer: Informer[T] = self._informers[kind]
+        self.reads[(informer, Intent(key))] = None
         return informer.cache.get(key)
 
     def by(self, index: Index[T], value: Hashable) -> tuple[T, ...]:

@@ -83,7 +83,7 @@ class Waker:
                 item = Item(controller.name, change.key)
                 if controller.kind is informer.kind and not self._is_echo(item, change):
                     self.wake(item)
-            elif keyed := controller.keyed.get(informer.kind):
+            elif change.of_intent and (keyed := controller.keyed.get(informer.kind)):
                 for key in dict.fromkeys(key for obj in change.objects() for key in keyed(obj)):
                     self.wake(Item(controller.name, key))
 
