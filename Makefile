@@ -1,6 +1,55 @@
-.PHONY: check
-check: ## lint, types, import contracts, unit tests
-	.venv/bin/ruff check src tests && .venv/bin/ruff format --check src tests
-	.venv/bin/mypy
-	.venv/bin/lint-imports
-	.venv/bin/pytest tests/unit
+# Every target does its own set-up. `make` alone says what there is.
+
+FAMILY ?= core
+N ?= 1000
+SEEDS ?= 2000
+ARGS ?=
+
+# The first Python on the path that is new enough; PYTHON=… chooses another.
+ifndef PYTHON
+PYTHON := $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11,\
+  $(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
+endif
+ifeq ($(PYTHON),)
+$(error Seamark needs Python 3.11 or newer, and there is none on the path; install one, or name it with PYTHON=...)
+endif
+
+SETUP := $(PYTHON) -m tools.setup
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench simulate seeded-bugs clean lock
+
+help: ## this list
+	@echo "Usage: make TARGET [NAME=value ...]"
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
+
+run: ## a real control plane, the operator and its kinds on this machine; ARGS=... for more
+	@$(SETUP) venv controlplane
+	@$(BIN)/seamark dev $(ARGS)
+
+test: ## everything, stage by stage (tools/stages.toml), with minutes against the budget
+	@$(PYTHON) -m tools.stages
+
+check: ## lint, types, import contracts and unit tests: under a minute
+	@$(PYTHON) -m tools.stages check
+
+bench: ## measure FAMILY=core with N=1000 objects against the API server's own floor
+	@$(SETUP) venv controlplane
+	@$(BIN)/python -m tests.bench --family $(FAMILY) --n $(N) $(ARGS)
+
+simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
+	@$(SETUP) venv
+	@$(BIN)/python -m tests.simulation --family $(FAMILY) --seeds $(SEEDS) $(ARGS)
+
+seeded-bugs: ## plant every known bug and show that the tests find it
+	@$(SETUP) venv
+	@$(BIN)/python -m tests.simulation.seeded_bugs $(ARGS)
+
+lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
+	@$(SETUP) venv
+	@$(PYTHON) -m tools.lock $(ARGS)
+
+clean: ## remove what was built here (the control plane stays in the user's cache)
+	rm -rf .venv .venv.lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

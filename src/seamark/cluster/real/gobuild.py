@@ -74,7 +74,7 @@ def _run(go: Path, arguments: list[str], step: str, total: int, tell: Progress) 
         **os.environ,
         "GOTOOLCHAIN": "local",
         "CGO_ENABLED": "0",
-        "GOFLAGS": "-mod=readonly",
+        "GOFLAGS": "-mod=readonly -buildvcs=false",
         "GOWORK": "off",
     }
     lines: list[str] = []

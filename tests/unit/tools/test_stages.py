@@ -1,0 +1,110 @@
+"""The stages of a test run, and what is said about them at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tools import setup, stages
+from tools.stages import Outcome, report
+
+STAGES = """
+[setup]
+budget = 10
+[[stage]]
+name = "one"
+needs = ["venv"]
+run = ["touch one", "true"]
+budget = 1
+[[stage]]
+name = "two"
+needs = ["venv", "controlplane"]
+run = ["{two}", "touch two"]
+budget = 0
+[[stage]]
+name = "three"
+needs = []
+run = ["touch three"]
+budget = 1
+"""
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """What was to be set up; nothing is."""
+    parts: list[Sequence[str]] = []
+
+    def main(wanted: Sequence[str], root: Path) -> int:
+        parts.append(wanted)
+        return 0
+
+    monkeypatch.setattr(setup, "main", main)
+    return parts
+
+
+def declare(root: Path, two: str = "true") -> Path:
+    (root / "tools").mkdir()
+    (root / "tools" / "stages.toml").write_text(STAGES.format(two=two))
+    return root
+
+
+def done(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir() if path.is_file()}
+
+
+def test_all_stages_run_in_order(tmp_path: Path, asked: list[Sequence[str]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert stages.main([], declare(tmp_path)) == 0
+    assert done(tmp_path) == {"one", "two", "three"}
+    assert asked == [["venv", "controlplane"]]
+    out = capfd.readouterr().out
+    assert out.index("=== one ===") < out.index("=== two ===") < out.index("=== three ===")
+
+
+def test_a_stage_alone_is_set_up_for_itself_alone(tmp_path: Path, asked: list[Sequence[str]]) -> None:
+    assert stages.main(["one"], declare(tmp_path)) == 0
+    assert (done(tmp_path), asked) == ({"one"}, [["venv"]])
+
+
+def test_a_failure_ends_the_run_and_fails_it(
+    tmp_path: Path, asked: list[Sequence[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert stages.main([], declare(tmp_path, two="false")) == 1
+    assert done(tmp_path) == {"one"}
+    lines = capfd.readouterr().out.splitlines()
+    words = {line.split()[0]: " ".join(line.split()[-2:]) for line in lines if line.startswith(("one", "two", "three"))}
+    assert words["two"].endswith("FAILED")
+    assert words["three"] == "not run"
+
+
+def test_a_set_up_that_fails_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup, "main", lambda parts, root: 2)
+    assert stages.main([], declare(tmp_path)) == 1
+    assert done(tmp_path) == set()
+
+
+def test_a_stage_that_takes_too_long_is_named_but_does_not_fail(
+    tmp_path: Path, asked: list[Sequence[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert stages.main(["two"], declare(tmp_path)) == 0
+    assert "!!! two took 0.0 minutes; its budget is 0 !!!" in capfd.readouterr().out
+
+
+def test_a_stage_that_is_not_there_is_named_with_those_that_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stages.main(["four"], declare(tmp_path)) == 2
+    assert capsys.readouterr().err == "there is no stage four; there are one, two, three\n"
+
+
+def test_the_report_is_a_table() -> None:
+    table = report([Outcome("set-up", 10, 0.04), Outcome("check", 1, 1.26), Outcome("cluster", 3)])
+    assert table.splitlines()[1:] == [
+        "stage        minutes  budget",
+        "set-up           0.0    10.0  ok",
+        "check            1.3     1.0  OVER BUDGET",
+        "cluster                  3.0  not run",
+        "total            1.3    14.0",
+        "!!! check took 1.3 minutes; its budget is 1 !!!",
+    ]

@@ -1,0 +1,110 @@
+"""Runs the stages of tools/stages.toml and says how many minutes each took.
+
+python -m tools.stages [NAME ...]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tools import setup
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """A part of the test run: commands that must all succeed, and the minutes that they may take."""
+
+    name: str
+    needs: tuple[str, ...]
+    run: tuple[str, ...]
+    budget: float
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a stage went; `minutes` is None if it was not run."""
+
+    name: str
+    budget: float
+    minutes: float | None = None
+    failed: bool = False
+
+    @property
+    def over(self) -> bool:
+        return self.minutes is not None and self.minutes > self.budget
+
+    @property
+    def word(self) -> str:
+        if self.minutes is None:
+            return "not run"
+        return "FAILED" if self.failed else "OVER BUDGET" if self.over else "ok"
+
+
+def main(names: Sequence[str], root: Path = setup.ROOT) -> int:
+    declared = tomllib.loads((root / "tools" / "stages.toml").read_text())
+    stages = [_stage(entry) for entry in declared["stage"]]
+    if unknown := set(names) - {stage.name for stage in stages}:
+        known = ", ".join(stage.name for stage in stages)
+        print(f"there is no stage {', '.join(sorted(unknown))}; there are {known}", file=sys.stderr)
+        return 2
+    chosen = [stage for stage in stages if not names or stage.name in names]
+    outcomes = [
+        Outcome("set-up", declared["setup"]["budget"]),
+        *(Outcome(stage.name, stage.budget) for stage in chosen),
+    ]
+    _run_all(chosen, outcomes, root)
+    print(report(outcomes))
+    return 1 if any(outcome.failed for outcome in outcomes) else 0
+
+
+def _stage(entry: Mapping[str, Any]) -> Stage:
+    return Stage(entry["name"], tuple(entry["needs"]), tuple(entry["run"]), entry["budget"])
+
+
+def _run_all(stages: Sequence[Stage], outcomes: Sequence[Outcome], root: Path) -> None:
+    """Fills in the outcomes; the first failure ends it, for what follows would only bury its message."""
+    began = time.monotonic()
+    needs = dict.fromkeys(need for stage in stages for need in stage.needs)
+    outcomes[0].failed = setup.main(list(needs), root) != 0
+    outcomes[0].minutes = (time.monotonic() - began) / 60
+    for stage, outcome in zip(stages, outcomes[1:], strict=True):
+        if any(before.failed for before in outcomes):
+            return
+        print(f"\n=== {stage.name} ===", flush=True)
+        began = time.monotonic()
+        outcome.failed = not all(_succeeds(command, root) for command in stage.run)
+        outcome.minutes = (time.monotonic() - began) / 60
+
+
+def _succeeds(command: str, root: Path) -> bool:
+    print(f"$ {command}", flush=True)
+    binaries = root / ".venv" / "bin"
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return subprocess.run(shlex.split(command), cwd=root, env=environment, check=False).returncode == 0
+
+
+def report(outcomes: Sequence[Outcome]) -> str:
+    """Minutes against the budget, a line for each stage; what took too long is named once more at the end."""
+    lines = ["", f"{'stage':<12}{'minutes':>8}{'budget':>8}"]
+    for outcome in outcomes:
+        minutes = "" if outcome.minutes is None else f"{outcome.minutes:.1f}"
+        lines.append(f"{outcome.name:<12}{minutes:>8}{outcome.budget:>8.1f}  {outcome.word}")
+    total = sum(outcome.minutes or 0 for outcome in outcomes)
+    lines.append(f"{'total':<12}{total:>8.1f}{sum(outcome.budget for outcome in outcomes):>8.1f}")
+    for outcome in outcomes:
+        if outcome.over:
+            lines.append(f"!!! {outcome.name} took {outcome.minutes:.1f} minutes; its budget is {outcome.budget:g} !!!")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
