@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     kubeconfig: Annotated[str, Meta(description="Which kubeconfig to use; inside a pod none is needed")] = ""
     context: Annotated[str, Meta(description="Which context of the kubeconfig")] = ""
+    families: Annotated[tuple[str, ...], Meta(description="Which families to run")] = ("sample",)
     namespace: Annotated[str, Meta(description="The operator's own namespace")] = "seamark-system"
     workers: Annotated[int, Meta(description="Keys worked on at once", ge=1, le=1024)] = 64
     request_timeout: Annotated[float, Meta(description="Seconds until a request is given up", gt=0)] = 30.0
@@ -55,6 +55,7 @@ class Field:
     type: type
     default: Any
     description: str
+    many: bool = False  # several values; in a flag or variable with commas between them
 
     @property
     def flag(self) -> str:
@@ -70,10 +71,9 @@ def declared(shape: type[S]) -> list[Field]:
     found = []
     for info in msgspec.structs.fields(shape):
         base, *metas = typing.get_args(hints[info.name])
-        if isinstance(base, types.UnionType):
-            base = typing.get_args(base)[0]
+        many = typing.get_origin(base) is tuple
         description = next((meta.description for meta in metas if isinstance(meta, Meta) and meta.description), "")
-        found.append(Field(info.name, base, info.default, description))
+        found.append(Field(info.name, str if many else base, info.default, description, many))
     return found
 
 
@@ -92,6 +92,10 @@ def load(shape: type[S], *, file: str = "", environment: Mapping[str, str], flag
     for name in values:
         if name not in known:
             raise UserError(f"{origin[name]}: unknown setting {name!r}", hint="known are " + ", ".join(sorted(known)))
+    values = {
+        name: tuple(filter(None, value.split(","))) if known[name].many and isinstance(value, str) else value
+        for name, value in values.items()
+    }
     for name, value in values.items():
         _check(shape, name, value, origin[name])
     return msgspec.convert(values, shape, strict=False)

@@ -1,0 +1,124 @@
+"""seamark dev: everything on this machine, to look at.
+
+At this stage: a real control plane, the operator with the sample family, and the examples applied. It ends with
+Ctrl-C and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from seamark.api.crd import manifests
+from seamark.api.sample import Greeting
+from seamark.cli.families import FAMILIES
+from seamark.cli.progress import shown
+from seamark.cli.run import supervise
+from seamark.cluster.real.binaries import find
+from seamark.cluster.real.plane import ControlPlane
+from seamark.core import log
+from seamark.core.clock import SystemClock
+from seamark.core.conditions import TRUE
+from seamark.core.connection import connect
+from seamark.core.errors import UserError
+from seamark.core.http import HttpTransport
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+
+PATIENCE = 60.0
+SETTINGS = Settings(leader_election=False, health_address="")
+
+Check = Annotated[bool, typer.Option("--check", help="Start, wait until every example is ready, stop.")]
+Examples = Annotated[Path, typer.Option(help="The manifests to apply.")]
+
+
+def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
+    """Show everything on this machine: a control plane, the operator, the examples."""
+    files = sorted(examples.rglob("*.yaml"))
+    if not files:
+        raise UserError(f"no manifests in {examples}", hint="name a folder that has some with --examples")
+    log.configure("error")
+    with shown() as tell:
+        find(tell)
+    began = time.monotonic()
+    with shown() as tell, ControlPlane() as plane:
+        tell("applying the examples")
+        plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
+        for file in files:
+            plane.kubectl("apply", "-f", str(file))
+        uvloop.run(show(plane, began, check=check))
+
+
+async def show(plane: ControlPlane, began: float, *, check: bool) -> None:
+    transport = await HttpTransport(connect(str(plane.kubeconfig))).open()
+    controllers = [one for family in FAMILIES.values() for one in family.controllers()]
+    operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
+    work = asyncio.ensure_future(supervise(operator, SETTINGS))
+    try:
+        if check:
+            await wait_ready(operator, began)
+        else:
+            look = asyncio.ensure_future(live_table(operator, plane, began))
+            await asyncio.wait((work, look), return_when=asyncio.FIRST_COMPLETED)
+            look.cancel()
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        await transport.close()
+
+
+async def wait_ready(operator: Operator, began: float) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        rows = [ready for _, ready, _ in examples_of(operator)]
+        if rows and all(rows):
+            break
+        if time.monotonic() > deadline:
+            typer.echo(f"dev: ready_s=never examples={sum(rows)}/{len(rows)}")
+            raise typer.Exit(1)
+        await asyncio.sleep(0.05)
+    typer.echo(f"dev: ready_s={time.monotonic() - began:.1f} examples={sum(rows)}/{len(rows)}")
+
+
+async def live_table(operator: Operator, plane: ControlPlane, began: float) -> None:
+    console = Console()
+    console.print(f"A cluster at {plane.url}, {time.monotonic() - began:.1f} s after the start. Try:")
+    console.print(f"  kubectl --kubeconfig {plane.kubeconfig} get greetings -o wide -w", soft_wrap=True)
+    console.print(f"  kubectl --kubeconfig {plane.kubeconfig} delete configmap hello", soft_wrap=True)
+    console.print("Ctrl-C ends it and leaves nothing behind.\n")
+    with Live(console=console, refresh_per_second=4) as live:
+        while True:
+            live.update(table(operator))
+            await asyncio.sleep(0.25)
+
+
+def table(operator: Operator) -> Table:
+    shown_table = Table("object", "ready", "says", box=None, pad_edge=False)
+    for name, ready, words in examples_of(operator):
+        shown_table.add_row(name, "[green]True[/]" if ready else "[yellow]not yet[/]", words)
+    return shown_table
+
+
+def examples_of(operator: Operator) -> list[tuple[str, bool, str]]:
+    """Each object: its name, whether it is Ready for its present generation, and in what words."""
+    rows = []
+    for obj in sorted(operator.informers[Greeting].cache, key=lambda greeting: greeting.key):
+        ready = summary(obj)
+        true = ready is not None and ready.status == TRUE and ready.observed_generation == obj.metadata.generation
+        rows.append((f"Greeting {obj.key}", true, ready.message if ready else ""))
+    return rows
+
+
+def summary(obj: Any) -> Any:
+    conditions = obj.status.conditions if obj.status is not None else ()
+    return next((condition for condition in conditions if condition.type == "Ready"), None)

@@ -1,0 +1,47 @@
+"""The command line's front door. A person's mistake is one line on stderr and exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import seamark
+from seamark.cli import cluster, crds, dev
+from seamark.cli.families import FAMILIES
+from seamark.cli.flags import with_settings
+from seamark.cli.run import run
+from seamark.core.errors import UserError
+from seamark.core.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
+app.command("run")(with_settings(Settings, run))
+app.command("dev")(dev.dev)
+app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
+app.add_typer(cluster.app, name="cluster")
+
+
+def version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(seamark.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    try:
+        app()
+    except UserError as error:
+        typer.echo(f"seamark: {error.message}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

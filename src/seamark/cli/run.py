@@ -1,0 +1,70 @@
+"""seamark run: the operator, on the cluster that the kubeconfig names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from random import Random
+
+import uvloop
+
+from seamark.cli.families import chosen
+from seamark.core import log
+from seamark.core.clock import SystemClock
+from seamark.core.connection import Load, connect
+from seamark.core.errors import UserError
+from seamark.core.health import HealthServer
+from seamark.core.http import HttpTransport
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+from seamark.core.transport import NoAnswerError, Request
+
+
+def run(settings: Settings) -> None:
+    """Run the operator until it is told to stop."""
+    log.configure(settings.log_level)
+    uvloop.run(serve(settings, connect(settings.kubeconfig, settings.context)))
+
+
+async def serve(settings: Settings, load: Load) -> None:
+    transport = await HttpTransport(load, limit=settings.workers).open()
+    try:
+        await greet(transport)
+        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
+        await supervise(operator, settings)
+    finally:
+        await transport.close()
+
+
+async def supervise(operator: Operator, settings: Settings) -> None:
+    """Runs the operator with its health server until a signal asks it to stop."""
+    health = HealthServer(operator.metrics.registry, operator.missing)
+    if settings.health_address:
+        await health.start(settings.health_address)
+    work = asyncio.ensure_future(operator.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, work.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not work.done():
+            raise
+    finally:
+        await health.close()
+
+
+async def greet(transport: HttpTransport) -> None:
+    """One question, so that what a person can mend is told at once and in one line."""
+    try:
+        answer = await transport.send(Request("GET", "/version", timeout=10))
+    except NoAnswerError as error:
+        raise UserError(
+            f"the API server does not answer: {error}", hint="is it up, and the kubeconfig right?"
+        ) from None
+    if answer.status == 401:
+        raise UserError("the API server does not know us (401)", hint="the token or certificate may have expired")

@@ -1,0 +1,17 @@
+"""A family as the rest of the program knows it: its name, its kinds, its controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from seamark.api.crd import CRD
+from seamark.core.waker import Declaration
+
+
+@dataclass(frozen=True)
+class Family:
+    name: str
+    summary: str
+    crds: tuple[CRD, ...]
+    controllers: Callable[[], tuple[Declaration, ...]]
