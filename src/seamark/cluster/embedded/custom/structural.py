@@ -304,7 +304,7 @@ class Logic:
 
 
 def _fewest(results: list[list[FieldError]]) -> list[FieldError]:
-    return min(results, key=lambda one: len(one))
+    return min(results, key=len)
 
 
 def _composite(message: str) -> FieldError:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-_ZERO = ("", 0, {}, False, None, [])
+_ZERO: tuple[Any, ...] = ("", 0, {}, False, None, [])
 
 
 def openapi_name(name: str) -> str:
