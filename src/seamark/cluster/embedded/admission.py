@@ -1,0 +1,50 @@
+"""Who has a say about a write besides the kind itself: the namespace it goes to, addresses, policies, quotas."""
+
+from __future__ import annotations
+
+from seamark.cluster.embedded.builtin.addresses import Addresses
+from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.revisions import Revisions
+from seamark.cluster.embedded.status import ApiError, Json, forbidden, not_found
+
+IMMORTAL = ("default", "kube-system", "kube-public")
+
+
+class Chain:
+    """The admission of this store, in the order of the API server's default plugins."""
+
+    def __init__(self, revisions: Revisions, addresses: Addresses) -> None:
+        self._revisions = revisions
+        self._addresses = addresses
+
+    def mutate(self, call: Call, new: Json, old: Json | None) -> None:
+        del new
+        if old is None and call.kind.names.namespaced:
+            self._check_namespace(call)
+
+    def validate(self, call: Call, new: Json | None, old: Json | None) -> None:
+        if new is None and call.kind.storage == "namespaces" and call.name in IMMORTAL:
+            raise forbidden("", "namespaces", call.name, "this namespace may not be deleted")
+        del old
+
+    def allocate(self, call: Call, new: Json, old: Json | None) -> None:
+        if call.kind.storage == "services":
+            self._addresses.assign(new, old)
+
+    def _check_namespace(self, call: Call) -> None:
+        namespace = self._revisions.get("namespaces", ("", call.namespace))
+        if namespace is None:
+            raise not_found("", "namespaces", call.namespace)
+        if namespace["status"].get("phase") == "Terminating":
+            raise _terminating(call)
+
+
+def _terminating(call: Call) -> ApiError:
+    names = call.kind.names
+    why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {call.namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    return forbidden(names.group, names.plural, call.name, why, [cause])

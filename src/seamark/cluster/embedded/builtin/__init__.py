@@ -1,0 +1,1 @@
+"""The kinds every API server has: their types, defaults and rules."""

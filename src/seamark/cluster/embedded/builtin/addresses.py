@@ -1,0 +1,68 @@
+"""Cluster addresses and node ports for Services, handed out like the API server does but without chance."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from seamark.cluster.embedded.revisions import Revisions
+from seamark.cluster.embedded.status import Json
+
+NODE_PORTS = range(30000, 32768)
+
+
+class Addresses:
+    """Gives a Service its addresses and ports.
+
+    What is taken is what the stored Services say, so an address is free again the moment its Service is gone.
+    """
+
+    def __init__(self, revisions: Revisions, network: str) -> None:
+        self._revisions = revisions
+        self._network = ipaddress.IPv4Network(network)
+
+    def assign(self, new: Json, old: Json | None) -> None:
+        spec = new["spec"]
+        if spec["type"] == "ExternalName":
+            for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                spec.pop(field, None)
+            return
+        if old is not None and old["spec"]["type"] != "ExternalName":
+            for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                if field in old["spec"]:
+                    spec.setdefault(field, old["spec"][field])
+        if not spec.get("clusterIP"):
+            given = spec.get("clusterIPs")
+            spec["clusterIP"] = given[0] if given else self._free_address()
+        spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        self._assign_ports(spec, old)
+
+    def _assign_ports(self, spec: Json, old: Json | None) -> None:
+        wanted = spec["type"] == "NodePort" or (
+            spec["type"] == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True)
+        )
+        before = {(port["port"], port["protocol"]): port for port in (old or {"spec": {}})["spec"].get("ports") or ()}
+        for port in spec.get("ports") or ():
+            known = before.get((port["port"], port["protocol"]), {}).get("nodePort")
+            if not wanted:
+                if port.get("nodePort") == known:
+                    port.pop("nodePort", None)
+            elif not port.get("nodePort"):
+                port["nodePort"] = known or self._free_port(spec)
+
+    def _services(self) -> Iterator[Json]:
+        for _, service in self._revisions.objects("services"):
+            yield service["spec"]
+
+    def _free_address(self) -> str:
+        taken = {spec.get("clusterIP") for spec in self._services()}
+        for address in self._network.hosts():
+            if str(address) not in taken and not str(address).endswith(".0.1"):
+                return str(address)
+        raise ValueError("the service network is full")
+
+    def _free_port(self, spec: Json) -> int:
+        taken = {port.get("nodePort") for other in (*self._services(), spec) for port in other.get("ports") or ()}
+        return next(port for port in NODE_PORTS if port not in taken)

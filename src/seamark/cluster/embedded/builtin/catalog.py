@@ -1,0 +1,269 @@
+"""The list of built-in kinds."""
+
+from __future__ import annotations
+
+from seamark.cluster.embedded.builtin import objects, workloads
+from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
+from seamark.cluster.embedded.fieldsets import Trie
+from seamark.cluster.embedded.kinds import ALL_VERBS, Names, Policy
+from seamark.cluster.embedded.names import label, path_segment
+
+_RESET: Trie = {"f:status": {}}
+_RESET_STATUS: Trie = {"f:spec": {}}
+_RESET_STATUS_META: Trie = {"f:spec": {}, "f:metadata": {}}
+_NO_COLLECTION = tuple(verb for verb in ALL_VERBS if verb != "deletecollection")
+
+_CORE = "core/v1"
+_APPS = "apps/v1"
+_RBAC = "rbac/v1"
+_RBAC_GROUP = "rbac.authorization.k8s.io"
+_ADMISSION_GROUP = "admissionregistration.k8s.io"
+
+_INVOLVED = tuple(
+    f"involvedObject.{name}"
+    for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+)
+
+_STATUS = Policy(subresources=("status",), reset=_RESET, reset_status=_RESET_STATUS)
+_SCALED = Policy(subresources=("status", "scale"), reset=_RESET, reset_status=_RESET_STATUS)
+_PLAIN = Policy()
+_UPSERT = Policy(create_on_update=True)
+_STRICT = Policy(unconditional_update=False)
+
+
+def _names(kind: str, plural: str, group: str = "", short: tuple[str, ...] = (), *, namespaced: bool = True) -> Names:
+    return Names(group, "v1", kind, plural, namespaced, kind.lower(), short)
+
+
+def _core() -> list[BuiltinKind]:
+    return [
+        BuiltinKind(
+            _names("Namespace", "namespaces", short=("ns",), namespaced=False),
+            f"{_CORE}.Namespace",
+            Policy(
+                verbs=_NO_COLLECTION,
+                subresources=("status", "finalize"),
+                reset=_RESET,
+                reset_status=_RESET_STATUS,
+            ),
+            Rules(
+                default=objects.default_namespace,
+                create=objects.create_namespace,
+                update=objects.update_namespace,
+                name=label,
+                fields=("status.phase",),
+            ),
+        ),
+        BuiltinKind(_names("ConfigMap", "configmaps", short=("cm",)), f"{_CORE}.ConfigMap", _PLAIN, Rules()),
+        BuiltinKind(
+            _names("Secret", "secrets"),
+            f"{_CORE}.Secret",
+            _PLAIN,
+            Rules(default=objects.default_secret, fields=("type",)),
+        ),
+        BuiltinKind(
+            _names("Service", "services", short=("svc",)),
+            f"{_CORE}.Service",
+            Policy(subresources=("status",), create_on_update=True, reset=_RESET, reset_status=_RESET_STATUS),
+            Rules(default=objects.default_service, fields=("spec.clusterIP", "spec.type")),
+        ),
+        BuiltinKind(
+            _names("Pod", "pods", short=("po",)),
+            f"{_CORE}.Pod",
+            Policy(
+                subresources=("status", "binding", "eviction", "log", "ephemeralcontainers", "resize"),
+                reset=_RESET,
+                reset_status=_RESET_STATUS,
+            ),
+            Rules(
+                default=workloads.default_pod,
+                create=workloads.create_pod,
+                update=workloads.update_pod,
+                grace=workloads.pod_grace,
+                generation=("spec",),
+                fields=(
+                    "spec.nodeName",
+                    "spec.restartPolicy",
+                    "spec.schedulerName",
+                    "spec.serviceAccountName",
+                    "spec.hostNetwork",
+                    "status.phase",
+                    "status.podIP",
+                    "status.nominatedNodeName",
+                ),
+            ),
+        ),
+        BuiltinKind(
+            _names("Node", "nodes", short=("no",), namespaced=False),
+            f"{_CORE}.Node",
+            _STATUS,
+            Rules(default=objects.default_node, keeps_status=True, fields=("spec.unschedulable",)),
+        ),
+        BuiltinKind(
+            _names("ServiceAccount", "serviceaccounts", short=("sa",)),
+            f"{_CORE}.ServiceAccount",
+            Policy(subresources=("token",)),
+            Rules(),
+        ),
+        BuiltinKind(
+            _names("ResourceQuota", "resourcequotas", short=("quota",)), f"{_CORE}.ResourceQuota", _STATUS, Rules()
+        ),
+        BuiltinKind(_names("Endpoints", "endpoints", short=("ep",)), f"{_CORE}.Endpoints", _UPSERT, Rules()),
+        BuiltinKind(
+            _names("PersistentVolumeClaim", "persistentvolumeclaims", short=("pvc",)),
+            f"{_CORE}.PersistentVolumeClaim",
+            _STATUS,
+            Rules(default=workloads.default_claim),
+        ),
+        BuiltinKind(
+            _names("Event", "events", short=("ev",)),
+            f"{_CORE}.Event",
+            Policy(create_on_update=True, collects=False),
+            Rules(
+                fields=(*_INVOLVED, "reason", "reportingComponent", "source", "type"),
+            ),
+        ),
+    ]
+
+
+def _apps() -> list[BuiltinKind]:
+    return [
+        BuiltinKind(
+            _names("Deployment", "deployments", "apps", ("deploy",)),
+            f"{_APPS}.Deployment",
+            _SCALED,
+            Rules(default=workloads.default_deployment, generation=("spec", "metadata.annotations")),
+        ),
+        BuiltinKind(
+            _names("StatefulSet", "statefulsets", "apps", ("sts",)),
+            f"{_APPS}.StatefulSet",
+            _SCALED,
+            Rules(default=workloads.default_stateful_set, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("ReplicaSet", "replicasets", "apps", ("rs",)),
+            f"{_APPS}.ReplicaSet",
+            _SCALED,
+            Rules(default=workloads.default_replica_set, generation=("spec",), fields=("status.replicas",)),
+        ),
+        BuiltinKind(
+            _names("DaemonSet", "daemonsets", "apps", ("ds",)),
+            f"{_APPS}.DaemonSet",
+            _STATUS,
+            Rules(default=workloads.default_daemon_set, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("ControllerRevision", "controllerrevisions", "apps"), f"{_APPS}.ControllerRevision", _PLAIN, Rules()
+        ),
+        BuiltinKind(
+            _names("Job", "jobs", "batch"),
+            "batch/v1.Job",
+            _STATUS,
+            Rules(default=workloads.default_job, generation=("spec",), fields=("status.successful",)),
+        ),
+        BuiltinKind(
+            _names("CronJob", "cronjobs", "batch", ("cj",)),
+            "batch/v1.CronJob",
+            _STATUS,
+            Rules(default=workloads.default_cron_job, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("PodDisruptionBudget", "poddisruptionbudgets", "policy", ("pdb",)),
+            "policy/v1.PodDisruptionBudget",
+            Policy(subresources=("status",), unconditional_update=False, reset=_RESET, reset_status=_RESET_STATUS),
+            Rules(generation=("spec",)),
+        ),
+    ]
+
+
+def _networking() -> list[BuiltinKind]:
+    return [
+        BuiltinKind(
+            _names("Ingress", "ingresses", "networking.k8s.io", ("ing",)),
+            "networking/v1.Ingress",
+            _STATUS,
+            Rules(generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("IngressClass", "ingressclasses", "networking.k8s.io", namespaced=False),
+            "networking/v1.IngressClass",
+            _PLAIN,
+            Rules(default=objects.default_ingress_class, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("NetworkPolicy", "networkpolicies", "networking.k8s.io", ("netpol",)),
+            "networking/v1.NetworkPolicy",
+            _PLAIN,
+            Rules(default=objects.default_network_policy, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names("EndpointSlice", "endpointslices", "discovery.k8s.io"),
+            "discovery/v1.EndpointSlice",
+            _PLAIN,
+            Rules(
+                default=objects.default_endpoint_slice,
+                generation=("endpoints", "ports", "addressType", "metadata.labels"),
+                immutable=("addressType",),
+            ),
+        ),
+        BuiltinKind(
+            _names("Lease", "leases", "coordination.k8s.io"),
+            "coordination/v1.Lease",
+            Policy(create_on_update=True, unconditional_update=False),
+            Rules(),
+        ),
+    ]
+
+
+def _access() -> list[BuiltinKind]:
+    def rbac(kind: str, plural: str, rules: Rules, *, namespaced: bool) -> BuiltinKind:
+        names = _names(kind, plural, _RBAC_GROUP, namespaced=namespaced)
+        return BuiltinKind(names, f"{_RBAC}.{kind}", _UPSERT, rules)
+
+    role = Rules(name=path_segment)
+    binding = Rules(default=objects.default_binding, name=path_segment)
+    return [
+        rbac("Role", "roles", role, namespaced=True),
+        rbac("ClusterRole", "clusterroles", role, namespaced=False),
+        rbac("RoleBinding", "rolebindings", binding, namespaced=True),
+        rbac("ClusterRoleBinding", "clusterrolebindings", binding, namespaced=False),
+    ]
+
+
+def _extension() -> list[BuiltinKind]:
+    admission = "admissionregistration/v1"
+    return [
+        BuiltinKind(
+            _names("ValidatingAdmissionPolicy", "validatingadmissionpolicies", _ADMISSION_GROUP, namespaced=False),
+            f"{admission}.ValidatingAdmissionPolicy",
+            Policy(subresources=("status",), unconditional_update=False, reset=_RESET, reset_status=_RESET_STATUS_META),
+            Rules(default=objects.default_policy, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names(
+                "ValidatingAdmissionPolicyBinding",
+                "validatingadmissionpolicybindings",
+                _ADMISSION_GROUP,
+                namespaced=False,
+            ),
+            f"{admission}.ValidatingAdmissionPolicyBinding",
+            _STRICT,
+            Rules(default=objects.default_policy_binding, generation=("spec",)),
+        ),
+        BuiltinKind(
+            _names(
+                "CustomResourceDefinition",
+                "customresourcedefinitions",
+                "apiextensions.k8s.io",
+                ("crd", "crds"),
+                namespaced=False,
+            ),
+            "apiextensions/v1.CustomResourceDefinition",
+            Policy(subresources=("status",), unconditional_update=False, reset=_RESET, reset_status=_RESET_STATUS_META),
+            Rules(default=objects.default_definition, generation=("spec",)),
+        ),
+    ]
+
+
+def builtin_kinds() -> list[BuiltinKind]:
+    return [*_core(), *_apps(), *_networking(), *_access(), *_extension()]

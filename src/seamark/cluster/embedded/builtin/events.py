@@ -1,0 +1,45 @@
+"""Events have two faces, v1 and events.k8s.io/v1, over one stored object."""
+
+from __future__ import annotations
+
+from seamark.cluster.embedded.builtin.gotypes import normaliser
+from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
+from seamark.cluster.embedded.kinds import Names, Policy
+from seamark.cluster.embedded.status import Json
+
+_MODERN_TO_CORE = {
+    "regarding": "involvedObject",
+    "note": "message",
+    "reportingController": "reportingComponent",
+    "deprecatedSource": "source",
+    "deprecatedFirstTimestamp": "firstTimestamp",
+    "deprecatedLastTimestamp": "lastTimestamp",
+    "deprecatedCount": "count",
+}
+_CORE_TO_MODERN = {core: modern for modern, core in _MODERN_TO_CORE.items()}
+
+
+class ModernEvents(BuiltinKind):
+    """events.k8s.io/v1, stored as the v1 Event it stands for."""
+
+    def store(self, obj: Json) -> Json:
+        stored = {_MODERN_TO_CORE.get(key, key): value for key, value in obj.items()}
+        stored["apiVersion"] = "v1"
+        core: Json = normaliser("core/v1.Event")(stored, [])
+        return core
+
+    def serve(self, stored: Json) -> Json:
+        renamed = {_CORE_TO_MODERN.get(key, key): value for key, value in stored.items()}
+        renamed["apiVersion"] = self.names.api_version
+        return self.normalised(renamed, [])
+
+
+def modern_events() -> BuiltinKind:
+    kind = ModernEvents(
+        Names("events.k8s.io", "v1", "Event", "events", True, "event", ("ev",)),
+        "events/v1.Event",
+        Policy(create_on_update=True, collects=False),
+        Rules(),
+    )
+    kind.storage = "events"
+    return kind

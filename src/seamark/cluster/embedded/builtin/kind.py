@@ -1,0 +1,127 @@
+"""A built-in kind: a Go type, its defaults, and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser, shape_of
+from seamark.cluster.embedded.kinds import Kind, Names, Policy
+from seamark.cluster.embedded.metadata import check_metadata
+from seamark.cluster.embedded.names import NameCheck, subdomain
+from seamark.cluster.embedded.status import FieldError, Json, bad_request, invalid
+
+Change = Callable[[Json], None]
+Update = Callable[[Json, Json], None]
+Check = Callable[[Json], list[FieldError]]
+UpdateCheck = Callable[[Json, Json], list[FieldError]]
+
+
+def nothing(*objects: Json) -> None:
+    """No rule."""
+
+
+def no_errors(*objects: Json) -> list[FieldError]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What makes one built-in kind different from the next."""
+
+    default: Change = nothing
+    create: Change = nothing
+    update: Update = nothing
+    status: Update = nothing
+    validate: Check = no_errors
+    validate_update: UpdateCheck = no_errors
+    validate_status: UpdateCheck = no_errors
+    name: NameCheck = subdomain
+    fields: tuple[str, ...] = ()
+    generation: tuple[str, ...] = ()
+    """The parts of the object whose change counts a generation; none where the kind has no generation."""
+    keeps_status: bool = False
+    """Whether a create may say a status."""
+    immutable: tuple[str, ...] = ()
+    grace: Callable[[Json, int | None], int | None] | None = None
+
+
+class BuiltinKind(Kind):
+    """A kind whose schema is a Go type of the API server."""
+
+    def __init__(self, names: Names, struct: str, policy: Policy, rules: Rules) -> None:
+        super().__init__(names, shape_of(struct), policy)
+        self.struct = struct
+        self.rules = rules
+        self._normalise = normaliser(struct)
+        self._zero_status = partial(self._normalise, {})
+
+    def read(self, document: Json, unknown: list[str]) -> Json:
+        obj = self.normalised(document, unknown)
+        self.rules.default(obj)
+        return obj
+
+    def normalised(self, document: Json, unknown: list[str]) -> Json:
+        try:
+            obj: Json = self._normalise(document, unknown)
+        except MismatchError as error:
+            kind, version = self.names.kind, self.names.version
+            raise bad_request(
+                f'{kind} in version "{version}" cannot be handled as a {kind}: {error.sentence()}'
+            ) from None
+        obj["apiVersion"] = self.names.api_version
+        obj["kind"] = self.names.kind
+        return obj
+
+    def empty(self) -> Json:
+        return self.normalised({}, [])
+
+    def prepare_create(self, obj: Json) -> None:
+        if self.has_status and not self.rules.keeps_status:
+            obj["status"] = self.empty()["status"]
+        if self.rules.generation:
+            obj["metadata"]["generation"] = 1
+        else:
+            obj["metadata"].pop("generation", None)
+        self.rules.create(obj)
+
+    def prepare_update(self, new: Json, old: Json) -> None:
+        if self.has_status:
+            new["status"] = old["status"]
+        self.rules.update(new, old)
+        if any(_part(new, path) != _part(old, path) for path in self.rules.generation):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def prepare_status(self, new: Json, old: Json) -> None:
+        super().prepare_status(new, old)
+        self.rules.status(new, old)
+
+    def validate_create(self, obj: Json) -> list[FieldError]:
+        errors = check_metadata(obj["metadata"], self.rules.name, namespaced=self.names.namespaced)
+        return errors + self.rules.validate(obj)
+
+    def validate_update(self, new: Json, old: Json) -> list[FieldError]:
+        errors = [
+            invalid(path, _part(new, path), "field is immutable")
+            for path in self.rules.immutable
+            if _part(new, path) != _part(old, path)
+        ]
+        return errors + self.rules.validate(new) + self.rules.validate_update(new, old)
+
+    def validate_status(self, new: Json, old: Json) -> list[FieldError]:
+        return self.rules.validate_status(new, old)
+
+    def field_path(self, label: str) -> str | None:
+        return super().field_path(label) or (label if label in self.rules.fields else None)
+
+    def grace(self, obj: Json, asked: int | None) -> int | None:
+        return self.rules.grace(obj, asked) if self.rules.grace else None
+
+
+def _part(obj: Json, path: str) -> Any:
+    value: Any = obj
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

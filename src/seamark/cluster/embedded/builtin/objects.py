@@ -1,0 +1,129 @@
+"""Defaults and preparation of the smaller built-in kinds."""
+
+from __future__ import annotations
+
+import base64
+
+from seamark.cluster.embedded.status import Json
+
+
+def create_namespace(obj: Json) -> None:
+    finalizers = obj["spec"].get("finalizers") or []
+    if "kubernetes" not in finalizers:
+        finalizers = [*finalizers, "kubernetes"]
+    obj["spec"]["finalizers"] = finalizers
+    obj["status"] = {"phase": "Active"}
+
+
+def default_namespace(obj: Json) -> None:
+    # Every namespace can be selected by its own name.
+    name = obj["metadata"].get("name")
+    if name:
+        obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = name
+    obj["status"].setdefault("phase", "Active")
+
+
+def update_namespace(new: Json, old: Json) -> None:
+    if "finalizers" in old["spec"]:
+        new["spec"]["finalizers"] = old["spec"]["finalizers"]
+    else:
+        new["spec"].pop("finalizers", None)
+
+
+def default_secret(obj: Json) -> None:
+    obj.setdefault("type", "Opaque")
+    strings = obj.pop("stringData", None)
+    if strings:
+        data = obj.setdefault("data", {})
+        for key, text in strings.items():
+            data[key] = base64.b64encode(text.encode()).decode()
+
+
+def default_service(obj: Json) -> None:
+    spec = obj["spec"]
+    spec.setdefault("sessionAffinity", "None")
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    else:
+        client = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
+        client.setdefault("timeoutSeconds", 10800)
+    spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port["port"]
+    if spec["type"] in ("NodePort", "LoadBalancer"):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if spec["type"] != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for ingress in obj["status"]["loadBalancer"].get("ingress") or ():
+            if ingress.get("ip"):
+                ingress.setdefault("ipMode", "VIP")
+
+
+def default_endpoint_slice(obj: Json) -> None:
+    for port in obj.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def default_network_policy(obj: Json) -> None:
+    spec = obj["spec"]
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+    for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
+        for port in rule.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def default_binding(obj: Json) -> None:
+    obj["roleRef"].setdefault("apiGroup", "rbac.authorization.k8s.io")
+    for subject in obj.get("subjects") or ():
+        if subject.get("kind") in ("User", "Group"):
+            subject.setdefault("apiGroup", "rbac.authorization.k8s.io")
+
+
+def default_policy(obj: Json) -> None:
+    spec = obj["spec"]
+    spec.setdefault("failurePolicy", "Fail")
+    constraints = spec.setdefault("matchConstraints", {})
+    default_match(constraints)
+
+
+def default_match(match: Json) -> None:
+    match.setdefault("namespaceSelector", {})
+    match.setdefault("objectSelector", {})
+    match.setdefault("matchPolicy", "Equivalent")
+    for rule in [*(match.get("resourceRules") or ()), *(match.get("excludeResourceRules") or ())]:
+        rule.setdefault("scope", "*")
+
+
+def default_policy_binding(obj: Json) -> None:
+    if "matchResources" in obj["spec"]:
+        default_match(obj["spec"]["matchResources"])
+
+
+def default_definition(obj: Json) -> None:
+    spec = obj["spec"]
+    names = spec["names"]
+    if not names.get("singular"):
+        names["singular"] = names.get("kind", "").lower()
+    if not names.get("listKind") and names.get("kind"):
+        names["listKind"] = names["kind"] + "List"
+    spec.setdefault("conversion", {"strategy": "None"})
+
+
+def default_node(obj: Json) -> None:
+    status = obj["status"]
+    if "capacity" in status:
+        allocatable = status.setdefault("allocatable", {})
+        for name, value in status["capacity"].items():
+            allocatable.setdefault(name, value)
+
+
+def default_ingress_class(obj: Json) -> None:
+    parameters = obj["spec"].get("parameters")
+    if parameters is not None:
+        parameters.setdefault("scope", "Cluster")

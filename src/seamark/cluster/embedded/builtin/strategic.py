@@ -1,0 +1,109 @@
+"""Strategic merge patch: lists merge by the key their type names, and `$patch` directives replace or delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.cluster.embedded.builtin.gotypes import Description, fields_of
+from seamark.cluster.embedded.status import Json
+
+
+class StrategicError(Exception):
+    """The patch breaks the rules of strategic merge."""
+
+
+def strategic_patch(struct: str, target: Json, patch: Json) -> Json:
+    result: Json = _merge_struct(struct, target, patch)
+    return result
+
+
+def _merge_struct(struct: str | None, target: Json, patch: Json) -> Any:
+    directive = patch.get("$patch")
+    if directive == "replace":
+        return {key: value for key, value in patch.items() if key != "$patch"}
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise StrategicError(f"Unknown patch type: {directive}")
+    fields = fields_of(struct) if struct else {}
+    result = dict(target)
+    retain = patch.get("$retainKeys")
+    for key, value in patch.items():
+        if key.startswith("$"):
+            _directive(fields, result, key, value)
+        elif value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merge_value(fields.get(key), result.get(key), value)
+    if isinstance(retain, list):
+        result = {key: value for key, value in result.items() if key in retain}
+    return result
+
+
+def _directive(fields: dict[str, Description], result: Json, key: str, value: Any) -> None:
+    """Directives about a list stand beside it, in its parent."""
+    name, _, field = key.partition("/")
+    if name == "$deleteFromPrimitiveList" and isinstance(result.get(field), list):
+        result[field] = [one for one in result[field] if one not in value]
+    elif name == "$setElementOrder" and isinstance(result.get(field), list):
+        merge_key = fields.get(field, {}).get("pk", "")
+        order = [one.get(merge_key) if isinstance(one, dict) else one for one in value]
+
+        def rank(one: Any) -> int:
+            name = one.get(merge_key) if isinstance(one, dict) else one
+            return order.index(name) if name in order else len(order)
+
+        result[field] = sorted(result[field], key=rank)
+
+
+def _merge_value(description: Description | None, target: Any, patch: Any) -> Any:
+    description = description or {}
+    if isinstance(patch, dict):
+        if "replace" in description.get("ps", "").split(",") and "retainKeys" not in description.get("ps", ""):
+            return patch
+        struct = description.get("s") if description.get("t") == "struct" else None
+        inner = target if isinstance(target, dict) else {}
+        if description.get("t") == "map":
+            return _merge_map(description["of"], inner, patch)
+        return _merge_struct(struct, inner, patch)
+    if isinstance(patch, list) and "merge" in description.get("ps", "").split(","):
+        return _merge_list(description, target if isinstance(target, list) else [], patch)
+    if isinstance(patch, list):
+        return [one for one in patch if not (isinstance(one, dict) and one == {"$patch": "replace"})]
+    return patch
+
+
+def _merge_map(of: Description, target: Json, patch: Json) -> Json:
+    if patch.get("$patch") == "replace":
+        return {key: value for key, value in patch.items() if key != "$patch"}
+    if patch.get("$patch") == "delete":
+        return {}
+    result = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merge_value(of, result.get(key), value)
+    return result
+
+
+def _merge_list(description: Description, target: list[Any], patch: list[Any]) -> list[Any]:
+    key = description.get("pk", "")
+    if not key:
+        return target + [one for one in patch if one not in target]
+    struct = description["of"].get("s")
+    result = list(target)
+    for one in patch:
+        if one == {"$patch": "replace"}:
+            return [other for other in patch if other is not one]
+    for one in patch:
+        if not isinstance(one, dict) or key not in one:
+            raise StrategicError(f"map: {one} does not contain declared merge key: {key}")
+        index = next((at for at, other in enumerate(result) if other.get(key) == one[key]), None)
+        if one.get("$patch") == "delete":
+            result = [other for other in result if other.get(key) != one[key]]
+        elif index is None:
+            result.append({name: value for name, value in one.items() if name != "$patch"})
+        else:
+            result[index] = _merge_struct(struct, result[index], one)
+    return result

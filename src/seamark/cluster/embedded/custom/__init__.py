@@ -1,0 +1,1 @@
+"""Kinds that a CustomResourceDefinition brings: their schema, defaults, rules and life."""

@@ -1,0 +1,311 @@
+"""A structural schema, compiled once: pruning, defaulting, validation and the shape for merging.
+
+- `prune` drops unknown fields (and names them) and nulls that are not allowed; it never changes its input.
+- `fill` adds defaults, and returns its input where there is nothing to add.
+- `check` finds what is wrong, in the API server's words. Given the old value it forgives what did not change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.cluster.embedded.builtin.gotypes import shape_of
+from seamark.cluster.embedded.custom.checks import Check, compile_checks, type_problem
+from seamark.cluster.embedded.merging import MISSING
+from seamark.cluster.embedded.shapes import DEDUCED_SHAPE, LEAF_SHAPE, MAP, Shape, list_of
+from seamark.cluster.embedded.status import FieldError, Json, duplicate, invalid, required
+
+_ROOT_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+class Structural:
+    """One node of a schema."""
+
+    __slots__ = (
+        "additional",
+        "checks",
+        "default",
+        "defaults_below",
+        "embedded",
+        "has_rules",
+        "items",
+        "keys",
+        "list_type",
+        "logic",
+        "nullable",
+        "preserve",
+        "properties",
+        "required",
+        "schema",
+        "types",
+    )
+
+    def __init__(self, schema: Json) -> None:
+        self.schema = schema
+        self.properties = {name: Structural(child) for name, child in (schema.get("properties") or {}).items()}
+        additional = schema.get("additionalProperties")
+        self.additional = Structural(additional) if isinstance(additional, dict) else None
+        self.items = Structural(schema["items"]) if isinstance(schema.get("items"), dict) else None
+        self.preserve: bool = schema.get("x-kubernetes-preserve-unknown-fields", False) or additional is True
+        self.embedded: bool = schema.get("x-kubernetes-embedded-resource", False)
+        self.nullable: bool = schema.get("nullable", False)
+        self.default: Any = schema.get("default", MISSING)
+        if self.default is None:
+            self.default = MISSING
+        self.required: tuple[str, ...] = tuple(schema.get("required") or ())
+        self.list_type: str = schema.get("x-kubernetes-list-type", "")
+        self.keys: tuple[str, ...] = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+        declared = schema.get("type", "")
+        self.types = ("integer", "string") if schema.get("x-kubernetes-int-or-string") else (declared,) * bool(declared)
+        self.checks: list[Check] = compile_checks(schema)
+        self.logic = Logic(schema) if _LOGICAL & schema.keys() else None
+        below = [*self.properties.values(), *(one for one in (self.additional, self.items) if one is not None)]
+        self.defaults_below: bool = any(one.default is not MISSING or one.defaults_below for one in below)
+        self.has_rules: bool = bool(schema.get("x-kubernetes-validations")) or any(one.has_rules for one in below)
+
+    def child(self, key: str) -> Structural | None:
+        return self.properties.get(key) or self.additional
+
+    # --- pruning
+
+    def prune(self, value: Any, unknown: list[str], *, root: bool = False) -> Any:
+        if isinstance(value, dict):
+            return self._prune_object(value, unknown, keep=_ROOT_FIELDS if root or self.embedded else ())
+        if isinstance(value, list) and self.items is not None:
+            result = []
+            for index, one in enumerate(value):
+                before = len(unknown)
+                result.append(self.items.prune(one, unknown))
+                if len(unknown) != before:
+                    unknown[before:] = [f"[{index}]{_dotted(name)}" for name in unknown[before:]]
+            return result
+        return value
+
+    def _prune_object(self, value: Json, unknown: list[str], keep: tuple[str, ...]) -> Json:
+        result: Json = {}
+        for key, one in value.items():
+            child = self.child(key)
+            if key in keep and key not in self.properties:
+                result[key] = one
+            elif child is None:
+                if self.preserve:
+                    result[key] = one
+                else:
+                    unknown.append(key)
+            elif one is None and not child.nullable and child.default is MISSING:
+                continue
+            else:
+                before = len(unknown)
+                result[key] = child.prune(one, unknown)
+                if len(unknown) != before:
+                    unknown[before:] = [f"{key}{_dotted(name)}" for name in unknown[before:]]
+        return result
+
+    # --- defaulting
+
+    def fill(self, value: Any) -> Any:
+        if not self.defaults_below:
+            return value
+        if isinstance(value, dict):
+            return self._fill_object(value)
+        if isinstance(value, list) and self.items is not None:
+            filled = [self.items.fill(self.items.instead_of_null(one)) for one in value]
+            return filled if any(new is not old for new, old in zip(filled, value, strict=True)) else value
+        return value
+
+    def instead_of_null(self, value: Any) -> Any:
+        return self.default if value is None and not self.nullable and self.default is not MISSING else value
+
+    def _fill_object(self, value: Json) -> Json:
+        result = value
+        for key, child in self.properties.items():
+            old = value.get(key, MISSING)
+            new = child.default if old is MISSING else child.instead_of_null(old)
+            if new is MISSING:
+                continue
+            new = child.fill(new)
+            if new is not old:
+                if result is value:
+                    result = dict(value)
+                result[key] = new
+        if self.additional is not None:
+            for key, old in value.items():
+                if key not in self.properties:
+                    new = self.additional.fill(self.additional.instead_of_null(old))
+                    if new is not old:
+                        if result is value:
+                            result = dict(value)
+                        result[key] = new
+        return result
+
+    # --- validation
+
+    def check(self, value: Any, path: str, errors: list[FieldError], old: Any = MISSING) -> None:
+        if old is not MISSING and old == value:
+            return
+        problem = type_problem(self, value, path)
+        if problem is not None:
+            errors.append(problem)
+            return
+        if self.logic is not None:
+            self.logic.check(value, path, errors)
+        for check in self.checks:
+            check(value, path, errors)
+        if isinstance(value, dict):
+            self._check_object(value, path, errors, old)
+        elif isinstance(value, list) and self.items is not None:
+            olds = self.correlated(old)
+            for index, one in enumerate(value):
+                self.items.check(one, f"{path}[{index}]", errors, olds.get(self.key_of(one), MISSING))
+
+    def _check_object(self, value: Json, path: str, errors: list[FieldError], old: Any) -> None:
+        olds = old if isinstance(old, dict) else {}
+        for key, one in value.items():
+            child = self.child(key)
+            if child is not None:
+                where = f"{path}.{key}" if path else key
+                child.check(one, where, errors, olds.get(key, MISSING))
+        for key in self.required:
+            if key not in value:
+                errors.append(required(f"{path}.{key}" if path else key))
+
+    def key_of(self, item: Any) -> Any:
+        """What tells an item of a keyed list from the others, or nothing where items can't be told apart."""
+        if self.list_type != "map" or not isinstance(item, dict):
+            return None
+        return tuple(str(item.get(key, self._key_default(key))) for key in self.keys)
+
+    def _key_default(self, key: str) -> Any:
+        child = self.items.properties.get(key) if self.items else None
+        return child.default if child is not None and child.default is not MISSING else None
+
+    def correlated(self, old: Any) -> dict[Any, Any]:
+        if self.list_type != "map" or not isinstance(old, list):
+            return {}
+        return {self.key_of(item): item for item in old}
+
+    def check_lists(self, value: Any, path: str, errors: list[FieldError]) -> None:
+        """Sets and keyed lists have no duplicates."""
+        if isinstance(value, dict):
+            for key, one in value.items():
+                child = self.child(key)
+                if child is not None and isinstance(one, (dict, list)):
+                    child.check_lists(one, f"{path}.{key}" if path else key, errors)
+        elif isinstance(value, list):
+            self._check_duplicates(value, path, errors)
+            if self.items is not None:
+                for index, one in enumerate(value):
+                    self.items.check_lists(one, f"{path}[{index}]", errors)
+
+    def _check_duplicates(self, value: list[Any], path: str, errors: list[FieldError]) -> None:
+        if self.list_type not in ("set", "map"):
+            return
+        seen: list[Any] = []
+        for index, one in enumerate(value):
+            shown = one
+            if self.list_type == "map" and isinstance(one, dict):
+                shown = {key: one[key] for key in self.keys if key in one}
+            if shown in seen:
+                errors.append(duplicate(f"{path}[{index}]", shown))
+            seen.append(shown)
+
+    # --- shape
+
+    def shape(self) -> Shape:
+        if self.schema.get("x-kubernetes-int-or-string"):
+            return LEAF_SHAPE
+        if self.items is not None:
+            return self._list_shape()
+        if not (self.properties or self.additional or self.preserve):
+            return LEAF_SHAPE if self.types != ("object",) else DEDUCED_SHAPE
+        if self.schema.get("x-kubernetes-map-type") == "atomic":
+            return LEAF_SHAPE
+        if self.preserve and not self.properties:
+            return DEDUCED_SHAPE
+        shape = Shape(MAP)
+        shape.fields = {name: child.shape() for name, child in self.properties.items()}
+        shape.item = self.additional.shape() if self.additional else None
+        return shape
+
+    def _list_shape(self) -> Shape:
+        assert self.items is not None
+        if self.list_type == "set":
+            return list_of(LEAF_SHAPE)
+        if self.list_type == "map":
+            defaults = {key: self._key_default(key) for key in self.keys}
+            return list_of(
+                self.items.shape(), self.keys, {key: one for key, one in defaults.items() if one is not None}
+            )
+        return LEAF_SHAPE
+
+    def root_shape(self) -> Shape:
+        shape = self.shape()
+        if shape.kind is not MAP:
+            shape = Shape(MAP)
+            shape.item = DEDUCED_SHAPE
+        shape.fields = {
+            **shape.fields,
+            "apiVersion": LEAF_SHAPE,
+            "kind": LEAF_SHAPE,
+            "metadata": shape_of("meta/v1.ObjectMeta"),
+        }
+        return shape
+
+
+def _dotted(rest: str) -> str:
+    return rest if rest.startswith("[") else f".{rest}"
+
+
+_LOGICAL = {"allOf", "anyOf", "oneOf", "not"}
+
+
+class Logic:
+    """allOf, anyOf, oneOf and not: they only validate, and their errors carry no field of their own."""
+
+    __slots__ = ("all_of", "any_of", "not_", "one_of")
+
+    def __init__(self, schema: Json) -> None:
+        self.all_of = [Structural(one) for one in schema.get("allOf") or ()]
+        self.any_of = [Structural(one) for one in schema.get("anyOf") or ()]
+        self.one_of = [Structural(one) for one in schema.get("oneOf") or ()]
+        self.not_ = Structural(schema["not"]) if schema.get("not") else None
+
+    def check(self, value: Any, path: str, errors: list[FieldError]) -> None:
+        if self.any_of:
+            results = self._results(self.any_of, value, path)
+            if all(results):
+                errors.append(_composite(f'"{path}" must validate at least one schema (anyOf)'))
+                errors += _fewest(results)
+        if self.one_of:
+            results = self._results(self.one_of, value, path)
+            valid = sum(1 for one in results if not one)
+            if valid != 1:
+                found = "Found none valid" if not valid else f"Found {valid} valid alternatives"
+                errors.append(_composite(f'"{path}" must validate one and only one schema (oneOf). {found}'))
+                errors += _fewest(results) if not valid else []
+        if self.all_of:
+            results = self._results(self.all_of, value, path)
+            failed = [one for one in results if one]
+            if failed:
+                none = ". None validated" if len(failed) == len(results) else ""
+                errors += [error for one in failed for error in one]
+                errors.append(_composite(f'"{path}" must validate all the schemas (allOf){none}'))
+        if self.not_ is not None and not self._results([self.not_], value, path)[0]:
+            errors.append(_composite(f'"{path}" must not validate the schema (not)'))
+
+    @staticmethod
+    def _results(schemas: list[Structural], value: Any, path: str) -> list[list[FieldError]]:
+        results = []
+        for schema in schemas:
+            found: list[FieldError] = []
+            schema.check(value, path, found)
+            results.append(found)
+        return results
+
+
+def _fewest(results: list[list[FieldError]]) -> list[FieldError]:
+    return min(results, key=len)
+
+
+def _composite(message: str) -> FieldError:
+    return invalid("<nil>", "", message)

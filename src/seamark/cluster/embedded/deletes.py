@@ -1,0 +1,218 @@
+"""Delete: at once, after finalizers, after a grace period, one object or a whole collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from seamark.cluster.embedded import bodies
+from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.revisions import ObjectKey, Revisions
+from seamark.cluster.embedded.status import (
+    FieldError,
+    Json,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_object,
+    not_found,
+    unsupported,
+)
+from seamark.cluster.embedded.writes import Admission
+from seamark.core.clock import timestamp
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a delete request asks for."""
+
+    grace: int | None = None
+    policy: str = ""
+    orphan: bool | None = None
+    uid: str = ""
+    version: str = ""
+    dry_run: bool = False
+
+
+def read_options(call: Call) -> Options:
+    """From the body if there is one, else from the query."""
+    given: Any = bodies.decode(call.body, call.content_type) if call.body.strip() else {}
+    if not isinstance(given, dict):
+        raise bad_request("DeleteOptions must be an object")
+    preconditions = given.get("preconditions") or {}
+    options = Options(
+        grace=given.get("gracePeriodSeconds", _number(call.option("gracePeriodSeconds"))),
+        policy=given.get("propagationPolicy") or call.option("propagationPolicy") or "",
+        orphan=given.get("orphanDependents"),
+        uid=preconditions.get("uid") or "",
+        version=preconditions.get("resourceVersion") or "",
+        dry_run=call.dry_run or given.get("dryRun") == ["All"],
+    )
+    _check_options(options)
+    return options
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _check_options(options: Options) -> None:
+    errors: list[FieldError] = []
+    if options.policy and options.orphan is not None:
+        sentence = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", options.policy, sentence))
+    if options.policy and options.policy not in _POLICIES:
+        errors.append(unsupported("propagationPolicy", options.policy, [*_POLICIES, "nil"]))
+    if errors:
+        raise invalid_object("meta.k8s.io", "DeleteOptions", "", errors)
+
+
+class Deletes:
+    """Deletes objects.
+
+    - An object with finalizers, or with a grace period to run, is marked and stays; what releases it is an update.
+    - Asking again changes nothing.
+    """
+
+    def __init__(self, revisions: Revisions, admission: Admission, now: Callable[[], datetime]) -> None:
+        self._revisions = revisions
+        self._admission = admission
+        self._now = now
+
+    def delete(self, call: Call) -> Json:
+        options = read_options(call)
+        key = (call.namespace if call.kind.names.namespaced else "", call.name)
+        return self.remove(call, key, options)
+
+    def remove(self, call: Call, key: ObjectKey, options: Options) -> Json:
+        kind = call.kind
+        stored = self._revisions.get(kind.storage, key)
+        if stored is None:
+            raise not_found(kind.names.group, kind.names.plural, key[1])
+        old = kind.serve(stored)
+        self._check_preconditions(call, old["metadata"], options)
+        self._admission.validate(call, None, old)
+        meta = dict(old["metadata"])
+        changed = {**old, "metadata": meta}
+        graceful, pending = self._graceful(call, meta, old, options)
+        if pending:
+            return self._result(call, old)
+        finalizers = self._finalizers(call, meta, options)
+        if finalizers:
+            meta["finalizers"] = finalizers
+        else:
+            meta.pop("finalizers", None)
+        if finalizers and not graceful:
+            self._mark(meta)
+        if finalizers or (graceful and meta["deletionGracePeriodSeconds"]) or self._held(changed):
+            if self._held(changed):
+                self._mark(meta)
+                changed["status"] = {**changed["status"], "phase": "Terminating"}
+            if changed == old:
+                return old
+            return self._write(call, key, changed, options)
+        if not options.dry_run:
+            self._revisions.write(kind.storage, key, None)
+        return self._result(call, old)
+
+    @staticmethod
+    def _held(obj: Json) -> bool:
+        return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+
+    def _write(self, call: Call, key: ObjectKey, changed: Json, options: Options) -> Json:
+        if options.dry_run:
+            return changed
+        stored = call.kind.store(changed)
+        written = self._revisions.write(call.kind.storage, key, stored)
+        return written if stored is changed else call.kind.serve(written)
+
+    def _check_preconditions(self, call: Call, meta: Json, options: Options) -> None:
+        names = call.kind.names
+        if options.uid and options.uid != meta["uid"]:
+            why = (
+                f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']}). "
+                "The object might have been deleted and then recreated"
+            )
+            raise conflict(names.group, names.kind, meta["name"], why)
+        if options.version and options.version != meta["resourceVersion"]:
+            why = (
+                f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in "
+                f"record ({meta['resourceVersion']}). The object might have been modified"
+            )
+            raise conflict(names.group, names.kind, meta["name"], why)
+
+    def _mark(self, meta: Json) -> None:
+        """Being deleted, with no time to wait for. A second mark changes nothing."""
+        if not meta.get("deletionTimestamp"):
+            meta["deletionTimestamp"] = timestamp(self._now())
+            if meta.get("generation"):
+                meta["generation"] += 1
+        meta["deletionGracePeriodSeconds"] = 0
+
+    def _graceful(self, call: Call, meta: Json, old: Json, options: Options) -> tuple[bool, bool]:
+        """Whether deletion waits, and whether it already does and nothing changes."""
+        period = call.kind.grace(old, options.grace)
+        if period is None:
+            return False, False
+        if meta.get("deletionTimestamp"):
+            running = meta.get("deletionGracePeriodSeconds")
+            if not running:
+                return False, False
+            if options.grace is None or options.grace >= running:
+                return False, True
+            began = datetime.fromisoformat(meta["deletionTimestamp"]) - timedelta(seconds=running)
+            ends = max(began + timedelta(seconds=options.grace), self._now())
+            meta["deletionTimestamp"] = timestamp(ends)
+            meta["deletionGracePeriodSeconds"] = options.grace
+            return True, False
+        meta["deletionTimestamp"] = timestamp(self._now() + timedelta(seconds=period))
+        meta["deletionGracePeriodSeconds"] = period
+        if meta.get("generation"):
+            meta["generation"] += 1
+        return True, False
+
+    @staticmethod
+    def _finalizers(call: Call, meta: Json, options: Options) -> list[str]:
+        given = list(meta.get("finalizers") or ())
+        if not call.kind.policy.collects:
+            return given
+        orphan = ORPHAN in given
+        foreground = FOREGROUND in given
+        if options.orphan is not None:
+            orphan, foreground = options.orphan, False
+        elif options.policy:
+            orphan, foreground = options.policy == "Orphan", options.policy == "Foreground"
+        wanted = [one for one in given if one not in (ORPHAN, FOREGROUND)]
+        wanted += [ORPHAN] * orphan + [FOREGROUND] * foreground
+        return given if set(wanted) == set(given) else wanted
+
+    @staticmethod
+    def _result(call: Call, old: Json) -> Json:
+        names, meta = call.kind.names, old["metadata"]
+        if names.kind in _RETURNED and names.group in ("", "policy"):
+            return old
+        details = {"name": meta["name"], "group": names.group, "kind": names.plural, "uid": meta["uid"]}
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
+            "details": {key: value for key, value in details.items() if value},
+        }
+
+
+_RETURNED = {"Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "PersistentVolume", "ResourceQuota"}
+
+
+def encode_options(options: Options) -> bytes:
+    document: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if options.policy:
+        document["propagationPolicy"] = options.policy
+    return msgspec.json.encode(document)

@@ -1,0 +1,277 @@
+"""Who owns which field: `managedFields` kept through updates, and server-side apply on top of it.
+
+- An `Entry` is one manager's word: its name, how it wrote (Apply or Update), at which version and subresource.
+- An update takes the fields it changed from everybody else; an apply claims exactly the fields it sent, and gives up
+  (and removes, where nobody else owns them) those it sent before and sends no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seamark.cluster.embedded.fieldsets import (
+    Trie,
+    difference,
+    intersection,
+    members,
+    shown,
+    union,
+    without,
+)
+from seamark.cluster.embedded.merging import MISSING, Changes, compare, field_set, merge, remove
+from seamark.cluster.embedded.shapes import MergeError, Shape, with_named_fields
+from seamark.cluster.embedded.status import ApiError, Json, bad_request, internal, quoted
+
+MAX_UPDATERS = 10
+"""More entries of updates than this are folded into one bucket per version."""
+
+# Nobody owns an object's identity, nor what the server alone writes.
+_NOBODYS: Trie = {
+    "f:apiVersion": {},
+    "f:kind": {},
+    "f:metadata": {
+        ".": {},
+        **{
+            f"f:{name}": {}
+            for name in (
+                "name",
+                "namespace",
+                "creationTimestamp",
+                "selfLink",
+                "uid",
+                "clusterName",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+            )
+        },
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, how, and through which door."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One manager's claim, as an element of `managedFields`."""
+
+    writer: Writer
+    time: str | None
+    fields: Trie
+
+    def identity(self) -> Writer:
+        """Updates are told apart by version too; an applier is the same one in every version."""
+        return self.writer if self.writer.operation == "Update" else replace(self.writer, api_version="")
+
+    def document(self) -> Json:
+        writer = self.writer
+        document: Json = {
+            "manager": writer.manager,
+            "operation": writer.operation,
+            "apiVersion": writer.api_version,
+            "time": self.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": self.fields,
+            "subresource": writer.subresource,
+        }
+        return {key: value for key, value in document.items() if value or key == "fieldsV1"}
+
+
+Entries = dict[Writer, Entry]
+
+
+def decode(documents: Iterable[Json] | None) -> Entries:
+    """The claims of an object; nothing where they can't be read, as the server does."""
+    entries: Entries = {}
+    for document in documents or ():
+        readable = document.get("operation") in ("Apply", "Update") and document.get("fieldsType") == "FieldsV1"
+        if not (readable and document.get("apiVersion")):
+            return {}
+        writer = Writer(
+            document.get("manager", ""),
+            document["operation"],
+            document["apiVersion"],
+            document.get("subresource", ""),
+        )
+        entry = Entry(writer, document.get("time"), document.get("fieldsV1") or {})
+        entries[entry.identity()] = entry
+    return entries
+
+
+def encode(entries: Entries) -> list[Json]:
+    def order(entry: Entry) -> tuple[str, ...]:
+        writer = entry.writer
+        return (writer.operation, entry.time or "", writer.manager, writer.api_version, writer.subresource)
+
+    return [entry.document() for entry in sorted(entries.values(), key=order)]
+
+
+def after_update(shape: Shape, entries: Entries, live: Json, new: Json, write: tuple[Writer, str, Trie]) -> Entries:
+    """The claims after a create, update or patch. `write` is who, when, and which fields don't count."""
+    writer, now, ignored = write
+    try:
+        changes = compare(shape, live, new)
+    except MergeError:
+        return entries
+    changes = _visible(changes, ignored)
+    changed = union(changes.modified, changes.added)
+    kept = _less(entries, changed, changes.removed)
+    mine = difference(changed, _NOBODYS)
+    if not mine:
+        return kept
+    entry = Entry(writer, now, mine)
+    before = kept.get(entry.identity())
+    kept[entry.identity()] = replace(entry, fields=union(before.fields, mine)) if before else entry
+    return _capped(kept)
+
+
+def _visible(changes: Changes, ignored: Trie) -> Changes:
+    if not ignored:
+        return changes
+    return Changes(*(without(one, ignored) for one in changes))
+
+
+def _less(entries: Entries, changed: Trie, removed: Trie) -> Entries:
+    kept: Entries = {}
+    for identity, entry in entries.items():
+        fields = entry.fields
+        if changed:
+            fields = difference(fields, intersection(fields, changed))
+        if removed:
+            fields = difference(fields, removed)
+        if fields:
+            kept[identity] = entry if fields == entry.fields else replace(entry, fields=fields)
+    return kept
+
+
+def _capped(entries: Entries) -> Entries:
+    updaters = [entry for entry in entries.values() if entry.writer.operation == "Update"]
+    excess = len(updaters) - MAX_UPDATERS
+    if excess <= 0:
+        return entries
+    updaters.sort(key=lambda entry: (entry.time or "", entry.writer.manager))
+    kept = dict(entries)
+    first: dict[str, Entry] = {}
+    for entry in updaters:
+        if excess <= 0:
+            break
+        version = entry.writer.api_version
+        if version not in first:
+            first[version] = entry
+            continue
+        bucket = Writer("ancient-changes", "Update", version)
+        if bucket not in kept:
+            oldest = first[version]
+            del kept[oldest.identity()]
+            kept[bucket] = replace(oldest, writer=bucket)
+        kept[bucket] = Entry(bucket, entry.time, union(entry.fields, kept[bucket].fields))
+        del kept[entry.identity()]
+        excess -= 1
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply makes of an object: the merged object, and the claims after it."""
+
+    document: Json
+    entries: Entries
+
+
+def apply(shape: Shape, entries: Entries, live: Json, config: Json, write: tuple[Writer, str, Trie, bool]) -> Applied:
+    """Server-side apply. `write` is who, when, which fields don't count, and whether conflicts are overruled."""
+    writer, now, ignored, force = write
+    try:
+        merged = merge(shape, live, config)
+        claimed = without(field_set(shape, config), ignored)
+    except MergeError as error:
+        raise internal(f"failed to create typed patch object: {error}") from None
+    entry = Entry(writer, now, claimed)
+    identity = entry.identity()
+    before = entries.get(identity)
+    managers = {**entries, identity: entry}
+    if before is not None:
+        merged = _pruned(shape, merged, managers, before.fields, claimed)
+    changes = _visible(compare(shape, live, merged), ignored)
+    others = {who: one for who, one in managers.items() if who != identity}
+    changed = union(changes.modified, changes.added)
+    if not force:
+        _refuse_conflicts(others, changed)
+    kept = _less(others, changed, changes.removed)
+    mine = difference(claimed, _NOBODYS)
+    if merged == live:
+        merged, entry = live, replace(entry, time=before.time if before else None)
+    if mine:
+        kept[identity] = replace(entry, fields=mine)
+    return Applied(merged, kept)
+
+
+def _refuse_conflicts(others: Entries, changed: Trie) -> None:
+    conflicts = [
+        (entry.writer, shown(path))
+        for entry in sorted(others.values(), key=lambda one: (one.writer.manager, one.writer.operation))
+        for path in members(intersection(entry.fields, changed))
+    ]
+    if not conflicts:
+        return
+    causes: list[Json] = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {_named(writer)}", "field": path}
+        for writer, path in conflicts
+    ]
+    raise ApiError(409, "Conflict", _conflict_message(conflicts), {"causes": causes})
+
+
+def _conflict_message(conflicts: list[tuple[Writer, str]]) -> str:
+    if len(conflicts) == 1:
+        writer, path = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {_named(writer)}: {path}"
+    lines: list[str] = []
+    for writer in dict.fromkeys(writer for writer, _ in conflicts):
+        lines.append(f"conflicts with {_named(writer)}:")
+        lines += [f"- {path}" for who, path in conflicts if who == writer]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+def _named(writer: Writer) -> str:
+    name = quoted(writer.manager)
+    if writer.subresource:
+        name += f" with subresource {quoted(writer.subresource)}"
+    return f"{name} using {writer.api_version}" if writer.operation == "Update" else name
+
+
+def _pruned(shape: Shape, merged: Json, managers: Entries, last: Trie, claimed: Trie) -> Json:
+    """The merged object less what this manager applied before, applies no more, and nobody else owns."""
+    if not difference(last, claimed):
+        return merged
+    owned: Trie = {}
+    for entry in managers.values():
+        owned = union(owned, entry.fields)
+    last = with_named_fields(shape, last)
+    merged_set = with_named_fields(shape, field_set(shape, merged))
+    pruned = _removed(shape, merged, last)
+    pruned_set = with_named_fields(shape, field_set(shape, pruned))
+    pruned = _removed(shape, merged, difference(merged_set, union(pruned_set, with_named_fields(shape, owned))))
+    pruned_set = with_named_fields(shape, field_set(shape, pruned))
+    return _removed(shape, merged, intersection(difference(merged_set, pruned_set), last))
+
+
+def _removed(shape: Shape, document: Json, cut: Trie) -> Json:
+    result: Any = remove(shape, document, cut)
+    return {} if result in (None, MISSING) else result
+
+
+def check_manager(manager: str) -> None:
+    if not manager:
+        raise bad_request(
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+        )

@@ -1,0 +1,176 @@
+"""The PATCH verb: four kinds of patch, one way into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from seamark.cluster.embedded import bodies, managed
+from seamark.cluster.embedded.builtin.kind import BuiltinKind
+from seamark.cluster.embedded.builtin.strategic import StrategicError, strategic_patch
+from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.fieldsets import Trie
+from seamark.cluster.embedded.managed import Writer
+from seamark.cluster.embedded.patches import PatchError, json_patch, merge_patch
+from seamark.cluster.embedded.status import ApiError, Json, bad_request, conflict, unsupported_media
+from seamark.cluster.embedded.writes import Writes
+from seamark.core.clock import timestamp
+
+
+class Patching:
+    """Patches objects: what a patch makes of the live object goes the way of an update."""
+
+    def __init__(self, writes: Writes, now: Callable[[], datetime]) -> None:
+        self._writes = writes
+        self._now = now
+
+    def patch(self, call: Call) -> tuple[Json, bool]:
+        media = bodies.media_type(call)
+        if media == bodies.APPLY:
+            return self._apply(call)
+        accepted = [bodies.JSON_PATCH, bodies.MERGE]
+        if isinstance(call.kind, BuiltinKind):
+            accepted.append(bodies.STRATEGIC)
+        if media not in accepted:
+            raise unsupported_media(media, [*accepted, bodies.APPLY, "application/apply-patch+cbor"])
+        if call.option("force") is not None:
+            raise _force_only_for_apply()
+        old = self._writes.live(call)
+        if old is None:
+            raise self._writes.missing(call)
+        patched = self._patched(call, media, old)
+        new = bodies.read(call, patched)
+        self._check_identity(call, new)
+        new = self._writes.claimed(call, old, new, new["metadata"].get("managedFields"))
+        return self._writes.replace(call, new, old), False
+
+    def _patched(self, call: Call, media: str, old: Json) -> Json:
+        patch = bodies.decode(call.body, media)
+        try:
+            if media == bodies.JSON_PATCH:
+                patched = json_patch(old, patch)
+            else:
+                if not isinstance(patch, dict):
+                    raise bad_request(
+                        "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}"
+                    )
+                if media == bodies.MERGE:
+                    patched = merge_patch(old, patch)
+                else:
+                    assert isinstance(call.kind, BuiltinKind)
+                    patched = strategic_patch(call.kind.struct, old, patch)
+        except PatchError as error:
+            if error.malformed:
+                raise bad_request(f"error decoding patch: {error}") from None
+            message = "the server rejected our request due to an error in our request"
+            raise ApiError(422, "Invalid", message, {}) from None
+        except StrategicError as error:
+            raise bad_request(str(error)) from None
+        if not isinstance(patched, dict):
+            raise bad_request("the patched object is no object")
+        return bodies.check_kind(call.kind, patched)
+
+    def _check_identity(self, call: Call, new: Json) -> None:
+        meta = new["metadata"]
+        if meta.get("namespace", "") != (call.namespace if call.kind.names.namespaced else ""):
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+    # --- server-side apply
+
+    def _apply(self, call: Call) -> tuple[Json, bool]:
+        if not call.option("fieldManager"):
+            raise _manager_required()
+        config = bodies.decode(call.body, bodies.APPLY)
+        if not isinstance(config, dict):
+            raise bad_request("error decoding YAML: the applied configuration is no object")
+        self._check_config(call, config)
+        old = self._writes.live(call)
+        if old is None and call.subresource:
+            raise self._writes.missing(call)
+        if old is None:
+            return self._apply_new(call, config), True
+        applied = self._merged(call, config, old, managed.decode(old["metadata"].get("managedFields")))
+        return self._writes.replace(call, applied, old), False
+
+    def _check_config(self, call: Call, config: Json) -> None:
+        names = call.kind.names
+        if not config.get("kind") or not config.get("apiVersion"):
+            missing = "Kind" if not config.get("kind") else "apiVersion"
+            raise bad_request(f"Object '{missing}' is missing")
+        if (config["apiVersion"], config["kind"]) != (names.api_version, names.kind):
+            group, _, version = config["apiVersion"].rpartition("/")
+            raise bad_request(f"invalid object type: {group}/{version}, Kind={config['kind']}")
+        meta = config.setdefault("metadata", {})
+        if meta.get("managedFields") is not None:
+            raise bad_request("metadata.managedFields must be nil")
+        if meta.get("name") and meta["name"] != call.name:
+            raise bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
+            )
+        meta["name"] = call.name
+        if names.namespaced:
+            if meta.get("namespace", call.namespace) != call.namespace:
+                raise bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )
+            meta["namespace"] = call.namespace
+
+    def _apply_new(self, call: Call, config: Json) -> Json:
+        meta = config["metadata"]
+        names = call.kind.names
+        if meta.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
+            raise conflict(names.group, names.plural, call.name, why)
+        new = self._merged(call, config, call.kind.empty(), {})
+        return self._writes.insert(call, new)
+
+    def _merged(self, call: Call, config: Json, old: Json, entries: managed.Entries) -> Json:
+        kind = call.kind
+        now = timestamp(self._now())
+        if not entries and old["metadata"].get("uid"):
+            before = Writer("before-first-apply", "Update", kind.names.api_version, call.subresource)
+            entries = managed.after_update(kind.shape, {}, kind.empty(), old, (before, now, self._resets(call)))
+        live = {**old, "metadata": {key: one for key, one in old["metadata"].items() if key != "managedFields"}}
+        writer = Writer(call.manager, "Apply", kind.names.api_version, call.subresource)
+        force = call.option("force") in ("true", "1")
+        applied = managed.apply(kind.shape, entries, live, config, (writer, now, self._resets(call), force))
+        self._complain(call, config)
+        new = kind.read(applied.document, [])
+        new["metadata"].pop("managedFields", None)
+        if applied.entries:
+            new["metadata"]["managedFields"] = managed.encode(applied.entries)
+        return new
+
+    @staticmethod
+    def _complain(call: Call, config: Json) -> None:
+        unknown: list[str] = []
+        call.kind.read(config, unknown)
+        if unknown:
+            bodies.complain(call, unknown)
+
+    @staticmethod
+    def _resets(call: Call) -> Trie:
+        policy = call.kind.policy
+        return (policy.reset_status if call.subresource == "status" else policy.reset) or {}
+
+
+def _manager_required() -> ApiError:
+    cause = {
+        "reason": "FieldValueRequired",
+        "message": "Required value: is required for apply patch",
+        "field": "fieldManager",
+    }
+    details = {"group": "meta.k8s.io", "kind": "PatchOptions", "causes": [cause]}
+    message = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
+    return ApiError(422, "Invalid", message, details)
+
+
+def _force_only_for_apply() -> ApiError:
+    cause = {
+        "reason": "FieldValueForbidden",
+        "message": "Forbidden: may not be specified for non-apply patch",
+        "field": "force",
+    }
+    details = {"group": "meta.k8s.io", "kind": "PatchOptions", "causes": [cause]}
+    message = 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch'
+    return ApiError(422, "Invalid", message, details)

@@ -1,0 +1,156 @@
+"""What etcd is to the API server: one counter, objects by key, and the log of every change.
+
+- Every write is one event with a revision of its own; objects carry the revision that wrote them.
+- Objects are values: nobody changes one that is in here.
+- The log reaches back to `compacted`. Reading the past (a page of an old list, a watch that resumes) needs the log.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from seamark.cluster.embedded.status import Json
+
+ObjectKey = tuple[str, str]
+"""Namespace ("" for cluster-scoped kinds) and name."""
+
+Subscriber = Callable[["Event"], None]
+
+
+class Event:
+    """One change of one object. `old` is what it was (none for the first), `new` what it is (none when it is gone)."""
+
+    __slots__ = ("key", "lines", "new", "old", "resource", "revision")
+
+    def __init__(self, revision: int, resource: str, key: ObjectKey, old: Json | None, new: Json | None) -> None:
+        self.revision = revision
+        self.resource = resource
+        self.key = key
+        self.old = old
+        self.new = new
+        self.lines: dict[Any, bytes] = {}
+
+    def gone(self) -> Json:
+        """The last state of a deleted object, at the revision of its deletion."""
+        assert self.old is not None
+        return {**self.old, "metadata": {**self.old["metadata"], "resourceVersion": str(self.revision)}}
+
+
+class Table:
+    """The objects of one resource, with their keys in order."""
+
+    __slots__ = ("keys", "objects")
+
+    def __init__(self) -> None:
+        self.objects: dict[ObjectKey, Json] = {}
+        self.keys: list[ObjectKey] = []
+
+    def put(self, key: ObjectKey, new: Json | None) -> None:
+        if new is None:
+            del self.objects[key]
+            self.keys.remove(key)
+        else:
+            if key not in self.objects:
+                insort(self.keys, key)
+            self.objects[key] = new
+
+
+class Revisions:
+    """The store's state and history.
+
+    - `write` is the only way in; `current` counts writes.
+    - `compact` forgets history up to a revision; `restore` goes back to one that is still known.
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self.current = first
+        self.compacted = first
+        self._tables: dict[str, Table] = {}
+        self._log: list[Event] = []
+        self._subscribers: dict[str, dict[int, Subscriber]] = {}
+        self._next_subscriber = 0
+
+    def table(self, resource: str) -> Table:
+        table = self._tables.get(resource)
+        if table is None:
+            table = self._tables[resource] = Table()
+        return table
+
+    def resources(self) -> list[str]:
+        return list(self._tables)
+
+    def get(self, resource: str, key: ObjectKey) -> Json | None:
+        table = self._tables.get(resource)
+        return table.objects.get(key) if table is not None else None
+
+    def objects(self, resource: str) -> Iterator[tuple[ObjectKey, Json]]:
+        table = self.table(resource)
+        for key in table.keys:
+            yield key, table.objects[key]
+
+    def write(self, resource: str, key: ObjectKey, new: Json | None) -> Json:
+        """Put an object (its resourceVersion is set here), or remove it. Returns what watchers are told."""
+        table = self.table(resource)
+        old = table.objects.get(key)
+        self.current += 1
+        if new is not None:
+            new["metadata"]["resourceVersion"] = str(self.current)
+        table.put(key, new)
+        event = Event(self.current, resource, key, old, new)
+        self._log.append(event)
+        for subscriber in list(self._subscribers.get(resource, {}).values()):
+            subscriber(event)
+        return new if new is not None else event.gone()
+
+    def subscribe(self, resource: str, subscriber: Subscriber) -> Callable[[], None]:
+        token = self._next_subscriber
+        self._next_subscriber += 1
+        self._subscribers.setdefault(resource, {})[token] = subscriber
+        return lambda: self._subscribers[resource].pop(token, None) and None
+
+    def since(self, resource: str, revision: int) -> Iterator[Event]:
+        start = bisect_right(self._log, revision, key=lambda event: event.revision)
+        for event in self._log[start:]:
+            if event.resource == resource:
+                yield event
+
+    def at(self, resource: str, revision: int) -> Table:
+        """The table as it was. The caller has checked that the log reaches back that far."""
+        if revision >= self.current:
+            return self.table(resource)
+        changed: dict[ObjectKey, Json | None] = {}
+        for event in reversed(list(self.since(resource, revision))):
+            changed[event.key] = event.old
+        past = Table()
+        past.objects = dict(self.table(resource).objects)
+        for key, old in changed.items():
+            if old is None:
+                past.objects.pop(key, None)
+            else:
+                past.objects[key] = old
+        past.keys = sorted(past.objects)
+        return past
+
+    def compact(self, revision: int | None = None) -> None:
+        """Forget what was before `revision` (now, if none is given)."""
+        upto = self.current if revision is None else min(revision, self.current)
+        if upto > self.compacted:
+            self.compacted = upto
+            self._log = [event for event in self._log if event.revision > upto]
+
+    def restore(self, revision: int) -> None:
+        """Be again as at `revision`: what was written since never was, and its revisions will be used again."""
+        if not self.compacted <= revision <= self.current:
+            raise ValueError(f"revision {revision} is not in the history ({self.compacted}-{self.current})")
+        for resource in self.resources():
+            self._tables[resource] = self.at(resource, revision)
+        self._log = [event for event in self._log if event.revision <= revision]
+        self.current = revision
+
+
+def encode(value: Any) -> bytes:
+    return msgspec.json.encode(value)

@@ -1,0 +1,214 @@
+"""The API server's semantics as a library: one function from a request to an answer.
+
+No sockets, no threads, no hidden clock: time, identities and chance are passed in, so the same requests always give
+the same answers.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from seamark.cluster.embedded import bodies
+from seamark.cluster.embedded.admission import Chain
+from seamark.cluster.embedded.builtin.addresses import Addresses
+from seamark.cluster.embedded.calls import ADMIN, Call, User, parse_path, verb_of
+from seamark.cluster.embedded.custom.definitions import Definitions
+from seamark.cluster.embedded.deletes import Deletes, read_options
+from seamark.cluster.embedded.patching import Patching
+from seamark.cluster.embedded.reads import Reads
+from seamark.cluster.embedded.registry import DEFINITIONS, Registry
+from seamark.cluster.embedded.revisions import Revisions, encode
+from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_supported
+from seamark.cluster.embedded.watching import Pace, Watch, Watching
+from seamark.cluster.embedded.writes import Writes
+from seamark.core.clock import Clock, SystemClock
+from seamark.core.transport import Answer, Request
+
+_PLAIN_404 = Answer(404, b"404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What may differ between two stores."""
+
+    service_network: str = "10.96.0.0/16"
+    namespaces: tuple[str, ...] = ("default", "kube-system", "kube-public", "kube-node-lease")
+    pace: Pace = field(default_factory=Pace)
+    first_revision: int = 1
+
+
+def counted_uids(chance: random.Random) -> Callable[[], str]:
+    """Identities drawn from a given source of chance."""
+    return lambda: str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+class Store:
+    """An API server without a socket.
+
+    - `handle` answers any request for any user; a watch comes back as an open `Watch` instead of an `Answer`.
+    - `create`, `get`, `delete` and `objects` are the same doors for code that has plain values at hand.
+    - What a test or simulator does to a cluster: `compact`, `restore`, `restart`.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+        uid: Callable[[], str] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.clock = clock or SystemClock()
+        chance = chance or random.Random()
+        uid = uid or counted_uids(chance)
+        self.revisions = Revisions(self.settings.first_revision)
+        self.registry = Registry()
+        admission = Chain(self.revisions, Addresses(self.revisions, self.settings.service_network))
+        self._reads = Reads(self.revisions)
+        self._writes = Writes(self.revisions, admission, self.clock.wall, uid, chance)
+        self._patching = Patching(self._writes, self.clock.wall)
+        self._deletes = Deletes(self.revisions, admission, self.clock.wall)
+        self._watching = Watching(self.revisions, self.settings.pace)
+        self._verbs: dict[str, Callable[[Call], Json]] = {
+            "get": self._reads.get,
+            "list": self._reads.list,
+            "delete": self._deletes.delete,
+            "deletecollection": self._delete_collection,
+        }
+        self._definitions = Definitions(self.revisions, self.registry, self.clock.wall)
+        self.revisions.subscribe(DEFINITIONS, self._definitions.changed)
+        for name in self.settings.namespaces:
+            self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    # --- the door for requests
+
+    def handle(self, request: Request, user: User = ADMIN, agent: str = "unknown") -> Answer | Watch:
+        path = parse_path(request.path)
+        if path is None:
+            return _PLAIN_404
+        kind = self.registry.find(path.group, path.version, path.plural)
+        if kind is None:
+            return _PLAIN_404
+        verb = verb_of(request.method, path, request.query)
+        call = Call(verb, kind, path, user, request.query, request.body, request.content_type, agent)
+        try:
+            return self._run(call)
+        except ApiError as error:
+            return _answer(error.code, error.document(), call)
+
+    def _run(self, call: Call) -> Answer | Watch:
+        self._check_place(call)
+        if call.verb == "watch":
+            return self._watching.watch(call)
+        obj, created = self._perform(call)
+        return _answer(201 if created else 200, obj, call)
+
+    def _perform(self, call: Call) -> tuple[Json, bool]:
+        """What the verb makes, and whether that is new."""
+        match call.verb:
+            case "create":
+                return self._writes.create(call, bodies.document(call)), True
+            case "update":
+                return self._writes.update(call, bodies.document(call))
+            case "patch":
+                return self._patching.patch(call)
+            case verb if verb in self._verbs:
+                return self._verbs[verb](call), False
+            case verb:
+                raise not_supported(call.kind.names.group, call.kind.names.plural, verb)
+
+    def _check_place(self, call: Call) -> None:
+        names, policy = call.kind.names, call.kind.policy
+        if call.subresource and call.subresource not in policy.subresources:
+            raise no_such_path()
+        if not call.subresource and call.verb not in policy.verbs:
+            raise not_supported(names.group, names.plural, call.verb)
+        if call.subresource and call.verb not in ("get", "update", "patch"):
+            raise not_supported(names.group, names.plural, call.verb)
+        if names.namespaced and not call.namespace and call.verb not in ("list", "watch"):
+            raise not_supported(names.group, names.plural, call.verb)
+
+    def _delete_collection(self, call: Call) -> Json:
+        listed = self._reads.list(call)
+        options = read_options(call)
+        for item in listed["items"]:
+            meta = item["metadata"]
+            self._deletes.remove(call, (meta.get("namespace", ""), meta["name"]), options)
+        return listed
+
+    # --- the doors for plain values
+
+    def create(self, document: Json, user: User = ADMIN) -> Json:
+        """Create an object from a manifest."""
+        return self._writes.create(self._call("create", document, user), document)
+
+    def apply(self, document: Json, manager: str, user: User = ADMIN) -> Json:
+        """Server-side apply of a manifest, by force."""
+        call = self._call("patch", document, user)
+        query = {"fieldManager": manager, "force": "true"}
+        call = Call("patch", call.kind, call.path, user, query, encode(document), bodies.APPLY, manager)
+        return self._patching.patch(call)[0]
+
+    def get(self, resource: str, namespace: str, name: str) -> Json | None:
+        """An object as stored (`resource` is `plural` or `plural.group`), or nothing. Not to be changed."""
+        return self.revisions.get(resource, (namespace, name))
+
+    def objects(self, resource: str) -> list[Json]:
+        return [obj for _, obj in self.revisions.objects(resource)]
+
+    def delete(self, resource: str, namespace: str, name: str, user: User = ADMIN) -> Json:
+        kind = self.registry.of_storage(resource)
+        if kind is None:
+            raise no_such_path()
+        names = kind.names
+        path = parse_path(_object_path(names.group, names.version, names.plural, namespace, name))
+        assert path is not None
+        return self._deletes.delete(Call("delete", kind, path, user))
+
+    def _call(self, verb: str, document: Json, user: User) -> Call:
+        kind = self.registry.by_kind(document.get("apiVersion", ""), document.get("kind", ""))
+        if kind is None:
+            raise no_such_path()
+        names, meta = kind.names, document.get("metadata") or {}
+        namespace = meta.get("namespace") or ("default" if names.namespaced else "")
+        path = parse_path(_object_path(names.group, names.version, names.plural, namespace, meta.get("name", "")))
+        assert path is not None
+        return Call(verb, kind, path, user)
+
+    # --- what befalls a cluster
+
+    def compact(self, revision: int | None = None) -> None:
+        """Forget history: lists and watches that need what was before get 410."""
+        self.revisions.compact(revision)
+
+    def restore(self, revision: int) -> None:
+        """etcd is restored to an older state: what was written since is gone, and its revisions come again."""
+        self.revisions.restore(revision)
+        self.registry.reset()
+        for _, definition in self.revisions.objects(DEFINITIONS):
+            self.registry.install(definition)
+        self._watching.drop_all()
+
+    def restart(self) -> None:
+        """The API server restarts: every stream breaks, nothing stored is lost."""
+        self._watching.drop_all()
+
+
+def _object_path(group: str, version: str, plural: str, namespace: str, name: str) -> str:
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    scope = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{scope}/{plural}" + (f"/{name}" if name else "")
+
+
+def _answer(code: int, document: Json, call: Call) -> Answer:
+    headers = {"Content-Type": "application/json"}
+    if call.warnings:
+        headers["Warning"] = ", ".join(f'299 - "{text}"' for text in _escaped(call.warnings))
+    return Answer(code, encode(document), headers)
+
+
+def _escaped(warnings: list[str]) -> list[str]:
+    return [text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings]

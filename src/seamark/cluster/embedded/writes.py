@@ -1,0 +1,274 @@
+"""Create, update, patch: the way of an object from a request into the store.
+
+The order is the API server's: read, claim fields, admit, prepare, validate, admit again, store. Refusals come from
+the same step as there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Protocol
+
+from seamark.cluster.embedded import bodies, managed
+from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.managed import Writer
+from seamark.cluster.embedded.metadata import check_metadata, check_metadata_update
+from seamark.cluster.embedded.names import path_segment
+from seamark.cluster.embedded.revisions import ObjectKey, Revisions
+from seamark.cluster.embedded.status import (
+    ApiError,
+    Json,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_object,
+    not_found,
+)
+from seamark.core.clock import timestamp
+
+STALE = "the object has been modified; please apply your changes to the latest version and try again"
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class Admission(Protocol):
+    """Who else has a say: before the rules of the kind (and may change the object), and after them."""
+
+    def mutate(self, call: Call, new: Json, old: Json | None) -> None: ...
+
+    def validate(self, call: Call, new: Json | None, old: Json | None) -> None: ...
+
+    def allocate(self, call: Call, new: Json, old: Json | None) -> None: ...
+
+
+class Writes:
+    """Writes objects.
+
+    - What is stored was validated, in one piece, against what was stored before it.
+    - An update that changes nothing writes nothing.
+    - Time, identities and chance come from outside.
+    """
+
+    def __init__(
+        self,
+        revisions: Revisions,
+        admission: Admission,
+        now: Callable[[], datetime],
+        uid: Callable[[], str],
+        chance: random.Random,
+    ) -> None:
+        self._revisions = revisions
+        self._admission = admission
+        self._now = now
+        self._uid = uid
+        self._random = chance
+
+    # --- create
+
+    def create(self, call: Call, document: Json) -> Json:
+        obj = bodies.read(call, document)
+        self._place(call, obj)
+        obj = self.claimed(call, call.kind.empty(), obj, obj["metadata"].get("managedFields"))
+        return self.insert(call, obj)
+
+    def insert(self, call: Call, obj: Json) -> Json:
+        """A read object whose fields are claimed, from admission on."""
+        kind, meta = call.kind, obj["metadata"]
+        self._admission.mutate(call, obj, None)
+        for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+            meta.pop(field, None)
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = self._generated(meta["generateName"])
+        meta["uid"] = self._uid()
+        meta["creationTimestamp"] = timestamp(self._now())
+        kind.prepare_create(obj)
+        errors = kind.validate_create(obj)
+        errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
+        if errors:
+            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+        self._admission.validate(call, obj, None)
+        key = (meta.get("namespace", ""), meta["name"])
+        if meta.get("resourceVersion"):
+            raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+        if self._revisions.get(kind.storage, key) is not None:
+            raise already_exists(kind.names.group, kind.names.plural, meta["name"])
+        self._admission.allocate(call, obj, None)
+        return self._put(call, key, obj)
+
+    def _place(self, call: Call, obj: Json) -> None:
+        meta, kind = obj["metadata"], call.kind
+        if kind.names.namespaced:
+            given = meta.get("namespace", "")
+            if given and given != call.namespace:
+                raise bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request"
+                )
+            meta["namespace"] = call.namespace
+        elif meta.get("namespace"):
+            raise bad_request("namespace may not be set on this type")
+
+    def _generated(self, stem: str) -> str:
+        suffix = "".join(self._random.choice(_ALPHABET) for _ in range(5))
+        return stem[: 63 - 5] + suffix
+
+    def _put(self, call: Call, key: ObjectKey, obj: Json) -> Json:
+        if call.dry_run:
+            return obj
+        stored = call.kind.store(obj)
+        written = self._revisions.write(call.kind.storage, key, stored)
+        return written if stored is obj else call.kind.serve(written)
+
+    # --- managed fields
+
+    def claimed(self, call: Call, old: Json, new: Json, given: list[Json] | None) -> Json:
+        """The object with the claims of an update: ours on what changed, everybody else's on the rest."""
+        live = old["metadata"].get("managedFields")
+        new["metadata"].pop("managedFields", None)
+        if call.subresource:
+            given = None
+        if given is not None and (not given or given == [{}]):
+            entries: managed.Entries = {}
+        else:
+            entries = managed.decode(given) or managed.decode(live)
+        if not entries and old["metadata"].get("uid"):
+            return new
+        writer = Writer(call.manager, "Update", call.kind.names.api_version, call.subresource)
+        write = (writer, timestamp(self._now()), self._resets(call))
+        entries = managed.after_update(call.kind.shape, entries, old, new, write)
+        if entries:
+            new["metadata"]["managedFields"] = managed.encode(entries)
+        return new
+
+    @staticmethod
+    def _resets(call: Call) -> Any:
+        policy = call.kind.policy
+        return (policy.reset_status if call.subresource == "status" else policy.reset) or {}
+
+    # --- update
+
+    def live(self, call: Call) -> Json | None:
+        stored = self._revisions.get(
+            call.kind.storage, (call.namespace if call.kind.names.namespaced else "", call.name)
+        )
+        return call.kind.serve(stored) if stored is not None else None
+
+    def missing(self, call: Call) -> ApiError:
+        return not_found(call.kind.names.group, call.kind.names.plural, call.name)
+
+    def update(self, call: Call, document: Json) -> tuple[Json, bool]:
+        """Replace an object. Returns it, and whether it was made by this."""
+        obj = bodies.read(call, document)
+        meta = obj["metadata"]
+        if not meta.get("name"):
+            raise bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+        if meta["name"] != call.name:
+            raise bad_request(
+                f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
+            )
+        self._place(call, obj)
+        old = self.live(call)
+        if old is None:
+            if not call.kind.policy.create_on_update or call.subresource:
+                raise self.missing(call)
+            obj = self.claimed(call, call.kind.empty(), obj, meta.get("managedFields"))
+            return self.insert(call, obj), True
+        uid = meta.get("uid", "")
+        if uid and uid != old["metadata"]["uid"]:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+            raise self._conflict(call, why)
+        obj = self.claimed(call, old, obj, meta.get("managedFields"))
+        return self.replace(call, obj, old), False
+
+    def _conflict(self, call: Call, why: str) -> ApiError:
+        return conflict(call.kind.names.group, call.kind.names.plural, call.name, why)
+
+    def replace(self, call: Call, new: Json, old: Json) -> Json:
+        """Put `new` over `old`: fields are claimed already."""
+        kind = call.kind
+        self._admission.mutate(call, new, old)
+        self._check_version(call, new, old)
+        meta, old_meta = new["metadata"], old["metadata"]
+        self._keep_system_fields(meta, old_meta)
+        self._prepare(call, new, old)
+        meta = new["metadata"]
+        if not meta.get("uid"):
+            meta["uid"] = old_meta["uid"]
+        errors = check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
+        errors += check_metadata_update(meta, old_meta)
+        errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
+        if errors:
+            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+        self._admission.validate(call, new, old)
+        self._admission.allocate(call, new, old)
+        return self._commit(call, new, old)
+
+    def _prepare(self, call: Call, new: Json, old: Json) -> None:
+        if call.subresource == "status":
+            call.kind.prepare_status(new, old)
+        else:
+            call.kind.prepare_update(new, old)
+
+    def _check_version(self, call: Call, new: Json, old: Json) -> None:
+        kind, meta = call.kind, new["metadata"]
+        version = meta.get("resourceVersion", "")
+        if version and not version.isdigit():
+            error = invalid(
+                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
+            )
+            raise invalid_object(kind.names.group, kind.names.kind, call.name, [error])
+        if version in ("", "0"):
+            if not kind.policy.unconditional_update:
+                error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+                raise invalid_object(kind.names.group, kind.names.plural, call.name, [error])
+            meta["resourceVersion"] = old["metadata"]["resourceVersion"]
+        elif version != old["metadata"]["resourceVersion"]:
+            raise self._conflict(call, STALE)
+
+    @staticmethod
+    def _keep_system_fields(meta: Json, old: Json) -> None:
+        if "generation" in old:
+            meta["generation"] = old["generation"]
+        else:
+            meta.pop("generation", None)
+        meta["creationTimestamp"] = old.get("creationTimestamp")
+        if old.get("deletionTimestamp"):
+            meta["deletionTimestamp"] = old["deletionTimestamp"]
+        if "deletionGracePeriodSeconds" in old:
+            meta.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+
+    def _commit(self, call: Call, new: Json, old: Json) -> Json:
+        kind = call.kind
+        key = (old["metadata"].get("namespace", ""), old["metadata"]["name"])
+        old_meta = old["metadata"]
+        released = old_meta.get("deletionTimestamp") and not new["metadata"].get("finalizers")
+        if released and not old_meta.get("deletionGracePeriodSeconds"):
+            if not call.dry_run and not self._held_by_spec(new):
+                self._revisions.write(kind.storage, key, None)
+                return new
+            if not self._held_by_spec(new):
+                return new
+        if same_but_for_time(new, old):
+            return old
+        return self._put(call, key, new)
+
+    @staticmethod
+    def _held_by_spec(obj: Json) -> bool:
+        """A namespace is held by the finalizers of its spec, too."""
+        return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+
+
+def same_but_for_time(new: Json, old: Json) -> bool:
+    """Whether nothing changed, the times of claims apart: such an update is not written."""
+    if new == old:
+        return True
+    if any(new.get(key) != old.get(key) for key in new.keys() | old.keys() if key != "metadata"):
+        return False
+    mine, theirs = new["metadata"], old["metadata"]
+    if any(mine.get(key) != theirs.get(key) for key in mine.keys() | theirs.keys() if key != "managedFields"):
+        return False
+    ours, others = mine.get("managedFields") or [], theirs.get("managedFields") or []
+    return len(ours) == len(others) and all(
+        {**one, "time": None} == {**other, "time": None} for one, other in zip(ours, others, strict=True)
+    )
