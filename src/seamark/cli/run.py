@@ -45,6 +45,7 @@ async def supervise(operator: Operator, settings: Settings) -> None:
     health = HealthServer(operator.metrics.registry, operator.missing)
     if settings.health_address:
         await health.start(settings.health_address)
+    measuring = asyncio.ensure_future(operator.measure())
     work = asyncio.ensure_future(operator.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -55,6 +56,7 @@ async def supervise(operator: Operator, settings: Settings) -> None:
         if not work.done():
             raise
     finally:
+        measuring.cancel()
         await health.close()
 
 

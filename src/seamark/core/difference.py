@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ def _metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
 
 def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str, ...] = ()) -> dict[str, Any]:
     patch: dict[str, Any] = {}
-    for info in msgspec.structs.fields(wanted):
+    for info in _fields(type(wanted)):
         if info.name in skip:
             continue
         want = getattr(wanted, info.name)
@@ -48,6 +49,9 @@ def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str
         if change is not UNCHANGED:
             patch[info.encode_name] = change
     return patch
+
+
+_fields = cache(msgspec.structs.fields)  # it looks at annotations each time
 
 
 UNCHANGED = object()

@@ -12,21 +12,25 @@ import asyncio
 import hashlib
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from random import Random
 
 import structlog
 
 from seamark.api.events import Event, ObjectReference
-from seamark.api.meta import Condition, Key, Object, ObjectMeta
+from seamark.api.meta import Condition, Object, ObjectMeta
+from seamark.core.backoff import Backoff
 from seamark.core.client import Client
 from seamark.core.clock import Clock, micro_timestamp
 from seamark.core.conditions import FALSE, TRUE
-from seamark.core.errors import Exists, SeamarkError
+from seamark.core.errors import Exists, Retry, SeamarkError
 from seamark.core.metrics import Metrics
 
 log = structlog.get_logger(__name__)
 
 LONGEST_NOTE = 1024
 WINDOW = 360.0  # seconds in which the same words are one series
+TRIES = 5
+BACKOFF = Backoff(first=0.5, most=30.0)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Events:
         self._metrics = metrics
         self._instance = instance
         self._limit = limit
+        self._random = Random(instance)
         self._said: OrderedDict[str, _Said] = OrderedDict()
         self._down: OrderedDict[str, None] = OrderedDict()  # objects of which a failure was told, not yet a recovery
         self._pending: deque[tuple[Event, int]] = deque()
@@ -116,24 +121,34 @@ class Events:
         while True:
             while self._pending:
                 event, count = self._pending.popleft()
-                await self._send(event, count)
+                await self._deliver(event, count)
             self._wake.clear()
             await self._wake.wait()
 
+    async def _deliver(self, event: Event, count: int) -> None:
+        """Sends it; a passing failure is tried again, and all others wait meanwhile: the server has asked for it."""
+        for failures in range(TRIES):
+            try:
+                await self._send(event, count)
+                return
+            except Exists:
+                return  # said before a restart
+            except Retry as error:
+                pause = max(error.after or 0.0, BACKOFF.pause(self._random, failures))
+                log.info("event not taken yet", reason=event.reason, error=error.message)
+                await asyncio.sleep(pause)
+            except SeamarkError as error:
+                log.info("event not taken", reason=event.reason, error=error.message)
+                break
+        self._metrics.events_dropped.inc()
+
     async def _send(self, event: Event, count: int) -> None:
-        try:
-            if count > 1:
-                series = {"count": count, "lastObservedTime": event.event_time}
-                key = Key(event.metadata.namespace, event.metadata.name)
-                await self._client.merge_patch(Event, key, {"series": series})
-            else:
-                await self._client.create(event)
-            self._metrics.writes.labels("Event", "patch" if count > 1 else "create", "").inc()
-        except Exists:
-            return  # said before a restart
-        except SeamarkError as error:
-            self._metrics.events_dropped.inc()
-            log.info("event not taken", reason=event.reason, error=error.message)
+        if count > 1:
+            series = {"count": count, "lastObservedTime": event.event_time}
+            await self._client.merge_patch(Event, event.key, {"series": series})
+        else:
+            await self._client.create(event)
+        self._metrics.writes.labels("Event", "patch" if count > 1 else "create", "").inc()
 
 
 def event_name(obj: Object, reason: str, note: str, moment: str) -> str:

@@ -93,7 +93,8 @@ class Operator:
     ) -> Informer[Any]:
         declared = [index for controller in controllers for index in controller.indexes if index.kind is kind]
         indexes = tuple(dict.fromkeys([*declared, *(owners[pair] for pair in owners if pair[1] is kind)]))
-        watch = Watch(client, kind, self.world.random, settings=WatchSettings(idle=self.settings.watch_idle))
+        watching = WatchSettings(idle=self.settings.watch_idle, lifetime=self.settings.watch_lifetime)
+        watch = Watch(client, kind, self.world.random, settings=watching)
         return Informer(watch, indexes)
 
     def _wake(self, item: Item) -> None:
@@ -115,8 +116,6 @@ class Operator:
             beside = [
                 *(group.create_task(informer.watch.run(informer.handle)) for informer in self.informers.values()),
                 group.create_task(self.events.run()),
-                group.create_task(watch_lag(self.metrics)),
-                group.create_task(self._gauges()),
             ]
             if self.leader is not None:
                 beside.append(group.create_task(self.leader.run()))
@@ -159,6 +158,12 @@ class Operator:
                 end.cancel()
         if work.done():
             work.result()
+
+    async def measure(self) -> None:
+        """Keeps the metrics that nobody else does: how late the loop runs, and what can't be followed or read."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(watch_lag(self.metrics))
+            group.create_task(self._gauges())
 
     async def _gauges(self) -> None:
         while True:

@@ -62,6 +62,7 @@ class Queue:
         self._working: set[Item] = set()  # handed to a worker, not done
         self._again: set[Item] = set()  # added while in a worker
         self._later: dict[Item, float] = {}  # the earliest time a key is wanted
+        self._not_before: dict[Item, float] = {}  # the server has asked to be left alone until then
         self._heap: list[tuple[float, int, Item]] = []
         self._sequence = 0  # keeps equal times in the order of their adding
         self._timer: asyncio.TimerHandle | None = None
@@ -77,6 +78,12 @@ class Queue:
         return not self._waiting and not self._working
 
     def add(self, item: Item) -> None:
+        held = self._not_before.get(item)
+        if held is not None:
+            if (wait := held - asyncio.get_running_loop().time()) > 0:
+                self.add_after(item, wait)
+                return
+            del self._not_before[item]
         self._later.pop(item, None)
         if item in self._working:
             self._again.add(item)
@@ -100,9 +107,11 @@ class Queue:
         self._arm()
 
     def add_failed(self, item: Item, at_least: float = 0.0) -> None:
-        """Again after its backoff, or when the server asked for it, whichever is later."""
+        """Again after its backoff. `at_least` is what the server asked for: nothing brings the key back before."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
+        if at_least > 0:
+            self._not_before[item] = asyncio.get_running_loop().time() + at_least
         self.add_after(item, max(at_least, self._backoff.pause(self._random, failures)))
 
     def succeeded(self, item: Item) -> None:

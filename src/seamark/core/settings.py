@@ -38,6 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     watch_idle: Annotated[
         float, Meta(description="Seconds without a byte after which a watch is taken for half-open", gt=0)
     ] = 150.0
+    watch_lifetime: Annotated[float, Meta(description="Seconds after which a watch is opened anew", ge=10)] = 600.0
     health_address: Annotated[
         str, Meta(description="Where /healthz, /readyz and /metrics are served; empty for nowhere")
     ] = "127.0.0.1:8080"

@@ -1,0 +1,80 @@
+"""What can go wrong between an operator and its world: only anomalies that Kubernetes, or a network, allows."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Fault(enum.Enum):
+    """A fault befalls one numbered request, or the world right before it."""
+
+    # the operator's process
+    CRASH_BEFORE = "the process dies before the request is sent"
+    CRASH_AFTER = "the process dies after the request took effect, before the answer"
+    # answers
+    CONFLICT = "409: the object has changed"
+    THROTTLE = "429 with Retry-After: 3"
+    ERROR = "500 without effect"
+    TIMEOUT_AFTER = "504 after the effect"
+    FORBIDDEN = "403"
+    HANG_BEFORE = "no answer, no effect"
+    HANG_AFTER = "no answer, after the effect"
+    RESET_BEFORE = "connection refused"
+    RESET_AFTER = "connection reset after the effect"
+    # streams
+    CUT = "all watches are cut in the middle of a line"
+    GONE = "history is compacted and all watches are cut: 410"
+    HALF_OPEN = "all watches fall silent without an end"
+    LAG = "watches lag by 30 s for a while"
+    # the cluster
+    RESTART = "the API server restarts: 5 s without answers"
+    RESTORE = "etcd is restored to the past"
+    RBAC = "all rights are withdrawn for 60 s"
+    QUOTA = "creating is refused by a quota for 60 s"
+    CLOCK_BACK = "the wall clock jumps an hour back"
+    CLOCK_FORTH = "the wall clock jumps an hour ahead"
+    # outside
+    OUTSIDE_REFUSES = "the outside world refuses for 60 s"
+    OUTSIDE_HANGS = "the outside world does not answer for 60 s"
+    OUTSIDE_LOSES = "the outside world takes effect and does not answer, for 60 s"
+
+
+ON_REQUEST = (
+    Fault.CRASH_BEFORE,
+    Fault.CRASH_AFTER,
+    Fault.CONFLICT,
+    Fault.THROTTLE,
+    Fault.ERROR,
+    Fault.TIMEOUT_AFTER,
+    Fault.FORBIDDEN,
+    Fault.HANG_BEFORE,
+    Fault.HANG_AFTER,
+    Fault.RESET_BEFORE,
+    Fault.RESET_AFTER,
+)
+CHANGES_HISTORY = (Fault.RESTORE,)  # after these the user's own writes may be undone
+
+
+@dataclass(frozen=True, order=True)
+class Injection:
+    """This fault, at this request of the operator (counted from 1, over all its lives)."""
+
+    request: int
+    fault_name: str
+
+    @property
+    def fault(self) -> Fault:
+        return Fault[self.fault_name]
+
+    def __str__(self) -> str:
+        return f"{self.request}:{self.fault_name}"
+
+
+Plan = tuple[Injection, ...]
+
+
+def parse(text: str) -> Plan:
+    """The plan that a printed one stands for: `12:CRASH_AFTER,30:GONE`."""
+    pairs = (part.split(":") for part in text.split(",") if part)
+    return tuple(Injection(int(number), name) for number, name in pairs)

@@ -1,0 +1,112 @@
+"""Promises that hold for every family, checked on the record of writes and on every change of an object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tests.simulation.scenario import Violation
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World, Write
+
+NEVER = "1970-01-01T00:00:00Z"
+MOST_TRIES = 120  # of one request, over all faults of a schedule
+
+
+def conditions_of(obj: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {one["type"]: one for one in (obj.get("status") or {}).get("conditions") or ()}
+
+
+class StatusHistory:
+    """What every status change of an object must keep to, whoever looks at it."""
+
+    def __init__(self) -> None:
+        self._observed: dict[tuple[str, str], int] = {}
+
+    def forget(self) -> None:
+        """The past was rewritten: generations may go back."""
+        self._observed.clear()
+
+    def check(self, old: dict[str, Any] | None, new: dict[str, Any], now: datetime) -> None:
+        generation = new["metadata"]["generation"]
+        before = conditions_of(old) if old and old["metadata"]["uid"] == new["metadata"]["uid"] else {}
+        for name, condition in conditions_of(new).items():
+            self._generation(new, name, condition, generation)
+            if name in before:
+                self._transition(name, before[name], condition, now)
+        missing = set(before) - set(conditions_of(new))
+        if missing and conditions_of(new):
+            raise Violation("one statement", f"conditions {sorted(missing)} are gone")
+
+    def _generation(self, obj: dict[str, Any], name: str, condition: dict[str, Any], generation: int) -> None:
+        observed = condition.get("observedGeneration")
+        if observed is None:
+            if condition["lastTransitionTime"] != NEVER:
+                raise Violation("observed generation", f"{name} has none")
+            return
+        if observed > generation:
+            raise Violation("observed generation", f"{name} speaks of {observed}, the object is at {generation}")
+        place = (obj["metadata"]["uid"], name)
+        if observed < self._observed.get(place, 0):
+            raise Violation("observed generation", f"{name} went back from {self._observed[place]} to {observed}")
+        self._observed[place] = observed
+
+    def _transition(self, name: str, before: dict[str, Any], after: dict[str, Any], now: datetime) -> None:
+        if after["lastTransitionTime"] == NEVER:
+            return  # wiped: the first statement is made again by the CRD's default
+        moved = before["lastTransitionTime"] != after["lastTransitionTime"]
+        first = before["lastTransitionTime"] == NEVER
+        if before["status"] == after["status"] and moved and not first:
+            raise Violation("transition time", f"{name} is still {after['status']}, but its time moved")
+        said = datetime.fromisoformat(after["lastTransitionTime"])
+        near = abs((said - now).total_seconds() % 3600 - 1800) > 1798  # a jump of the clock may lie in between
+        if before["status"] != after["status"] and not near:
+            raise Violation("transition time", f"{name} flipped at {now}, and says {said}")
+
+
+def check_record(world: World) -> None:
+    """Over the whole run: bounded retries that honour Retry-After, and no writing back and forth."""
+    tries = Counter((write.method, write.path) for write in world.writes)
+    for (method, path), count in tries.items():
+        if count > MOST_TRIES:
+            raise Violation("bounded retries", f"{method} {path} was sent {count} times")
+    _retry_after(world.writes)
+    _ping_pong(world)
+
+
+def _retry_after(writes: list[Write]) -> None:
+    for number, write in enumerate(writes):
+        if write.code != 429:
+            continue
+        for later in writes[number + 1 :]:
+            same = (later.method, later.path) == (write.method, write.path)
+            if same and later.time < write.time + 3 - 1e-6 and later.number > write.number:
+                raise Violation(
+                    "retry after", f"{write.path} was told to wait 3 s, and waited {later.time - write.time:.3f}"
+                )
+
+
+def _ping_pong(world: World) -> None:
+    """The same body again and again between two acts of the user is a fight with somebody, or with ourselves."""
+    bodies: Counter[tuple[str, str, bytes, int]] = Counter()
+    acts = world.acts
+    for write in world.writes:
+        if not write.took_effect or write.method == "DELETE":
+            continue
+        act = sum(1 for time in acts if time <= write.time)
+        content = strip_versions(write.body)
+        bodies[(write.method, write.path, content, act)] += 1
+        if bodies[(write.method, write.path, content, act)] > 2 + len(world.befallen) + world.lives:
+            raise Violation("ping-pong", f"{write.method} {write.path} wrote the same again and again")
+
+
+def strip_versions(body: bytes) -> bytes:
+    """A body without the version it was based on."""
+    marker = b'"resourceVersion":"'
+    start = body.find(marker)
+    if start < 0:
+        return body
+    end = body.find(b'"', start + len(marker))
+    return body[:start] + body[end:]

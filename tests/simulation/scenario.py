@@ -1,0 +1,58 @@
+"""How a family plugs into the simulator: what its users do, what is outside, and what is true.
+
+- `steps` are what people do to the cluster, in order. Between two of them the world comes to rest (or, in a swarm,
+  does not).
+- `wrote` sees every write of the operator that reached the store; `finished` sees the world at rest. Both compute the
+  truth on their own, from the store and the outside world, and raise `Violation` when a status does not match it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from seamark.api.crd import CRD
+from seamark.core.waker import Declaration
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World, Write
+
+
+class Violation(AssertionError):
+    """A promise was broken: which one, and how."""
+
+    def __init__(self, invariant: str, words: str) -> None:
+        super().__init__(f"{invariant}: {words}")
+        self.invariant = invariant
+
+
+@dataclass(frozen=True)
+class Step:
+    words: str
+    act: Callable[[World], None]
+
+
+class Scenario(Protocol):
+    name: str
+    crds: tuple[CRD, ...]
+
+    def outside(self) -> Any: ...
+
+    def controllers(self, outside: Any) -> tuple[Declaration, ...]: ...
+
+    def attach(self, world: World) -> None: ...
+
+    def steps(self) -> Sequence[Step]: ...
+
+    def restore(self, world: World) -> None: ...
+
+    def wrote(self, world: World, write: Write) -> None: ...
+
+    def unsettled(self, world: World) -> str:
+        """What is not as it should be at rest, in words; empty when all is."""
+        ...
+
+    def summary(self, world: World) -> Any:
+        """What two runs that ended well have in common: the end state, and what was made and deleted."""
+        ...

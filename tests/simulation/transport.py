@@ -1,0 +1,166 @@
+"""The way between the operator and the store: counts requests, takes time, and carries out the plan of faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from seamark.cluster.embedded import EmbeddedTransport
+from seamark.core.transport import Answer, NoAnswerError, Request, Stream
+from tests.simulation.faults import Fault
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+LATENCY = 0.002
+
+
+class Link:
+    """One life of the operator's connection. When the process dies, the link is dead: nothing passes any more."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._inner = EmbeddedTransport(world.store, agent="operator")
+        self.dead = False
+
+    async def send(self, request: Request) -> Answer:
+        number = self._world.count(request)
+        for fault in self._world.plan.get(number, ()):
+            answer = await self._fault(fault, request)
+            if answer is not None:
+                self._world.record(number, request, answer, fault)
+                return answer
+        return await self._deliver(number, request)
+
+    async def _deliver(self, number: int, request: Request) -> Answer:
+        await self._pass_through(request)
+        answer = self._world.refusal(request) or await self._effect(number, request)
+        await asyncio.sleep(LATENCY)
+        self._alive()
+        return answer
+
+    async def _effect(self, number: int, request: Request, fault: Fault | None = None) -> Answer:
+        answer = await self._inner.send(request)
+        self._world.record(number, request, answer, fault)
+        return answer
+
+    async def _pass_through(self, request: Request) -> None:
+        self._alive()
+        await asyncio.sleep(LATENCY)
+        self._alive()
+        if self._world.down:
+            raise NoAnswerError("connection refused", sent=False)
+
+    def _alive(self) -> None:
+        if self.dead:
+            raise NoAnswerError("this process is dead", sent=False)
+
+    async def _fault(self, fault: Fault, request: Request) -> Answer | None:
+        world = self._world
+        match fault:
+            case Fault.CRASH_BEFORE:
+                self._die()
+            case Fault.CRASH_AFTER:
+                await self._pass_through(request)
+                await self._effect(world.requests, request, fault)
+                self._die()
+            case Fault.CONFLICT if request.method in ("PATCH", "DELETE"):
+                return refused(409, "Conflict", "the object has been modified; please apply your changes to the latest")
+            case Fault.THROTTLE:
+                return refused(429, "TooManyRequests", "too many requests", {"Retry-After": "3"})
+            case Fault.ERROR:
+                return refused(500, "InternalError", "an error on the server has prevented the request")
+            case Fault.FORBIDDEN:
+                return refused(403, "Forbidden", "user operator cannot do this")
+            case Fault.TIMEOUT_AFTER:
+                await self._pass_through(request)
+                await self._effect(world.requests, request, fault)
+                return refused(504, "Timeout", "request did not complete within the allotted timeout")
+            case Fault.HANG_BEFORE | Fault.HANG_AFTER:
+                await self._hang(fault, request)
+            case Fault.RESET_BEFORE:
+                raise NoAnswerError("connection refused", sent=False)
+            case Fault.RESET_AFTER:
+                await self._pass_through(request)
+                await self._effect(world.requests, request, fault)
+                raise NoAnswerError("connection reset by peer")
+            case _:
+                world.befall(fault)
+        return None
+
+    async def _hang(self, fault: Fault, request: Request) -> None:
+        if fault is Fault.HANG_AFTER:
+            await self._pass_through(request)
+            await self._effect(self._world.requests, request, fault)
+        await asyncio.sleep(request.timeout)
+        raise NoAnswerError(f"no answer within {request.timeout:g} s")
+
+    def _die(self) -> None:
+        self.dead = True
+        self._world.crashed()
+        raise NoAnswerError("this process is dead", sent=False)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+        await self._pass_through(request)
+        if refusal := self._world.refusal(request):
+            yield _Finished(refusal)
+            return
+        async with self._inner.stream(request) as stream:
+            yield _Watched(stream, self._world) if stream.status == 200 else stream
+
+    async def close(self) -> None:
+        pass
+
+
+class _Finished:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self.status = answer.status
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        yield self._answer.body
+
+    async def read(self) -> bytes:
+        return self._answer.body
+
+
+class _Watched:
+    """A stream that can be cut, silenced and slowed."""
+
+    def __init__(self, inner: Stream, world: World) -> None:
+        self._inner = inner
+        self._world = world
+        self._cuts = world.cuts
+        self._silences = world.silences
+        self.status = inner.status
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        async for chunk in self._inner.chunks():
+            if self._silences != self._world.silences:
+                await asyncio.Event().wait()  # half-open: for ever
+            if self._cuts != self._world.cuts:
+                yield chunk[: len(chunk) // 2]
+                raise NoAnswerError("connection reset by peer")
+            if wait := self._world.lag():
+                await asyncio.sleep(wait)
+            yield chunk
+
+    async def read(self) -> bytes:
+        return await self._inner.read()
+
+
+def refused(code: int, reason: str, message: str, headers: dict[str, str] | None = None) -> Answer:
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    return Answer(code, json.dumps(status).encode(), headers or {})

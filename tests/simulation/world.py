@@ -1,0 +1,247 @@
+"""A whole world for one schedule: the store, the outside, the lives of the operator, and a log of what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from seamark.cluster.embedded import Pace, Store
+from seamark.cluster.embedded import Settings as StoreSettings
+from seamark.core.operator import Operator
+from seamark.core.operator import World as OperatorWorld
+from seamark.core.settings import Settings
+from seamark.core.transport import Answer, Request
+from tests.simulation.faults import Fault, Plan
+from tests.simulation.scenario import Violation
+from tests.simulation.transport import Link, refused
+
+if TYPE_CHECKING:
+    from tests.simulation.scenario import Scenario
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+REBIRTH = 2.0  # seconds from a crash to the next start
+SETTINGS = Settings(
+    leader_election=False, workers=8, stop_grace=0, watch_idle=4000, watch_lifetime=40_000, health_address=""
+)
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write that reached the store (or was refused on the way)."""
+
+    time: float
+    number: int
+    method: str
+    path: str
+    body: bytes
+    code: int
+    answer: Mapping[str, Any]
+    fault: Fault | None
+
+    @property
+    def is_status(self) -> bool:
+        return self.path.endswith("/status")
+
+    @property
+    def took_effect(self) -> bool:
+        return self.code < 300
+
+    def line(self) -> bytes:
+        return b"%.6f %d %s %s %d %s" % (
+            self.time,
+            self.number,
+            self.method.encode(),
+            self.path.encode(),
+            self.code,
+            self.body,
+        )
+
+
+class SimClock:
+    """The loop's time; the wall clock can be made to jump."""
+
+    def __init__(self) -> None:
+        self.offset = 0.0
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def wall(self) -> datetime:
+        return EPOCH + timedelta(seconds=self.monotonic() + self.offset)
+
+
+class World:
+    def __init__(self, scenario: Scenario, seed: int, plan: Plan) -> None:
+        self.scenario = scenario
+        self.random = Random(seed)
+        self.clock = SimClock()
+        self.plan: dict[int, list[Fault]] = defaultdict(list)
+        for injection in plan:
+            self.plan[injection.request].append(injection.fault)
+        self.store = Store(
+            clock=self.clock,
+            chance=Random(seed),
+            settings=StoreSettings(pace=Pace(bookmark=1800, lifetime=50_000)),
+        )
+        self.outside = scenario.outside()
+        self.requests = 0
+        self.writes: list[Write] = []
+        self.story: list[str] = []
+        self.cuts = 0
+        self.silences = 0
+        self.befallen: list[Fault] = []
+        self._until: dict[Fault, float] = {}
+        self._operator: Operator | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._link: Link | None = None
+        self._lives = 0
+        self.last_trouble = 0.0  # when the last fault ended, as far as is known
+        self.acted = 0.0  # when somebody last did something to the cluster
+        self.acts: list[float] = []
+        self._violation: Violation | None = None
+
+    # ---- the operator's lives
+
+    def live(self) -> None:
+        """Starts the operator, a new process each time."""
+        self._lives += 1
+        self._link = Link(self)
+        world = OperatorWorld(self._link, self.clock, Random(f"{self._lives}"), f"operator-{self._lives}")
+        self._operator = Operator(world, self.scenario.controllers(self.outside), SETTINGS)
+        self._life = asyncio.get_running_loop().create_task(self._operator.run())
+        self.tell(f"the operator starts (life {self._lives})")
+
+    def crashed(self) -> None:
+        """The process is dead; another one comes."""
+        self.tell("the operator's process dies")
+        self.trouble(REBIRTH)
+        life, loop = self._life, asyncio.get_running_loop()
+        if life is not None:
+            life.cancel()
+        loop.call_later(REBIRTH, self.live)
+
+    def restart_operator(self) -> None:
+        if self._link is not None and not self._link.dead:
+            self._link.dead = True
+            self.crashed()
+
+    async def end(self) -> None:
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.gather(self._life, return_exceptions=True)
+
+    @property
+    def idle(self) -> bool:
+        return self._operator is not None and self._operator.quiet
+
+    @property
+    def lives(self) -> int:
+        return self._lives
+
+    # ---- what befalls the world
+
+    def count(self, _request: Request) -> int:
+        self.requests += 1
+        return self.requests
+
+    def befall(self, fault: Fault) -> None:
+        self.tell(fault.value)
+        self.befallen.append(fault)
+        match fault:
+            case Fault.CUT:
+                self.cuts += 1
+            case Fault.GONE:
+                self.store.compact()
+                self.store.restart()
+            case Fault.HALF_OPEN:
+                self.silences += 1
+                self.trouble(SETTINGS.watch_idle + 60)
+            case Fault.RESTART:
+                self.store.restart()
+                self._lasts(fault, 5)
+            case Fault.RESTORE:
+                self.scenario.restore(self)
+            case Fault.CLOCK_BACK:
+                self.clock.offset -= 3600
+            case Fault.CLOCK_FORTH:
+                self.clock.offset += 3600
+            case _:
+                self._lasts(fault, 60)
+
+    def _lasts(self, fault: Fault, seconds: float) -> None:
+        self._until[fault] = self.clock.monotonic() + seconds
+        self.trouble(seconds)
+
+    def trouble(self, seconds: float) -> None:
+        self.last_trouble = max(self.last_trouble, self.clock.monotonic() + seconds)
+
+    def under(self, fault: Fault) -> bool:
+        return self._until.get(fault, -1.0) > self.clock.monotonic()
+
+    @property
+    def down(self) -> bool:
+        return self.under(Fault.RESTART)
+
+    def lag(self) -> float:
+        return 30.0 if self.under(Fault.LAG) else 0.0
+
+    def refusal(self, request: Request) -> Answer | None:
+        if self.under(Fault.RBAC):
+            return refused(403, "Forbidden", "user operator cannot do this")
+        if self.under(Fault.QUOTA) and request.method == "POST":
+            return refused(403, "Forbidden", "exceeded quota: objects")
+        return None
+
+    # ---- the record
+
+    def record(self, number: int, request: Request, answer: Answer, fault: Fault | None) -> None:
+        if not request.writes:
+            return
+        try:
+            told = json.loads(answer.body)
+        except ValueError:
+            told = {}
+        write = Write(
+            self.clock.monotonic(), number, request.method, request.path, request.body, answer.status, told, fault
+        )
+        self.writes.append(write)
+        faulty = f"   ({fault.value})" if fault else ""
+        self.tell(f"#{number} {request.method} {request.path} → {answer.status}{faulty}")
+        with self.watching():
+            self.scenario.wrote(self, write)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Keeps a violation for `check`: raised here, it would end in the operator's own error handling."""
+        try:
+            yield
+        except Violation as broken:
+            self.tell(f"!!! {broken}")
+            self._violation = self._violation or broken
+
+    def act(self, words: str) -> None:
+        self.acted = self.clock.monotonic()
+        self.acts.append(self.acted)
+        self.tell(f"=== {words}")
+
+    def check(self) -> None:
+        """Raises what was found at a write, and notices an operator that has ended by itself."""
+        life = self._life
+        if life is not None and life.done() and not (self._link is None or self._link.dead):
+            raise Violation("never ends", f"the operator ended: {life.exception()!r}")
+        if self._violation is not None:
+            raise self._violation
+
+    def tell(self, words: str) -> None:
+        self.story.append(f"{self.clock.monotonic():12.3f}  {words}")
+
+    def log(self) -> bytes:
+        """The bytes that two runs of one schedule must share."""
+        return b"\n".join(write.line() for write in self.writes)
