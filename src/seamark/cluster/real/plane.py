@@ -65,9 +65,12 @@ class ControlPlane:
             self._warden = Warden(self.directory)
         try:
             self._prepare(binaries)
-            for component in self.components if self.options.controllers else self.components[:2]:
-                component.start()
+            self.etcd.start()
+            self.api_server.start()
             self.wait_ready()
+            if self.options.controllers:  # not before: they would find no API server and look again a second later
+                self.controller_manager.start()
+                self.wait_ready()
         except BaseException:
             self.stop()
             raise
