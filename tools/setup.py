@@ -35,6 +35,9 @@ def main(parts: Sequence[str], root: Path = ROOT) -> int:
     except Failed as failure:
         print(f"set-up failed: {failure}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\nset-up stopped", file=sys.stderr)
+        return 130
     return 0
 
 

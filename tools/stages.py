@@ -61,7 +61,11 @@ def main(names: Sequence[str], root: Path = setup.ROOT) -> int:
         Outcome("set-up", declared["setup"]["budget"]),
         *(Outcome(stage.name, stage.budget) for stage in chosen),
     ]
-    _run_all(chosen, outcomes, root)
+    try:
+        _run_all(chosen, outcomes, root)
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
     print(report(outcomes))
     return 1 if any(outcome.failed for outcome in outcomes) else 0
 

@@ -52,7 +52,10 @@ def eventually(condition: Callable[[], bool], what: str, seconds: float = 30) ->
 
 
 def install(plane: ControlPlane, crd: CRD) -> None:
-    """Creates a kind, with strict validation, and waits until it is served. One that is there already stays."""
+    """Creates a kind, with strict validation, and waits until it is served, and until its garbage is collected.
+
+    One that is there already stays.
+    """
     made = request(plane, "POST", f"{DEFINITIONS}?fieldValidation=Strict", crd.manifest())
     assert made.code in (201, 409), made.body["message"]
 
@@ -64,3 +67,5 @@ def install(plane: ControlPlane, crd: CRD) -> None:
         return established and request(plane, "GET", crd.resource.path()).code == 200
 
     eventually(served, f"{crd.name} is served")
+    if made.code == 201 and plane.controller_manager.alive:
+        plane.restart_controllers()

@@ -9,7 +9,7 @@ import pytest
 
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.errors import SeamarkError
-from tests.cluster.requests import Answer, install, request
+from tests.cluster.requests import Answer, eventually, install, request
 from tests.unit.api.kinds import HARBOUR, LAMP
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
@@ -142,6 +142,15 @@ def test_a_status_is_written_by_two_without_disturbing_each_other(
         "Lit": "True",
         "Ready": "Unknown",
     }
+
+
+def test_what_an_object_owns_goes_with_it_at_once(make: Make, plane: ControlPlane, namespace: str) -> None:
+    lamp = make().body
+    owner = {"apiVersion": lamp["apiVersion"], "kind": "Lamp", "name": "lamp", "uid": lamp["metadata"]["uid"]}
+    child = f"/api/v1/namespaces/{namespace}/configmaps"
+    assert request(plane, "POST", child, {"metadata": {"name": "child", "ownerReferences": [owner]}}).code == 201
+    request(plane, "DELETE", LAMP.resource.path(namespace, "lamp"))
+    eventually(lambda: request(plane, "GET", f"{child}/child").code == 404, "the child is gone", seconds=10)
 
 
 def test_a_kind_of_the_whole_cluster_is_made_without_a_namespace(plane: ControlPlane) -> None:

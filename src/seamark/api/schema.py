@@ -101,7 +101,7 @@ class _Walk:
 
     def _with_metadata(self, node: types.Metadata) -> Schema:
         extra = node.extra_json_schema or {}
-        if extra.get(FREE_FORM) and isinstance(node.type, types.StructType):
+        if extra.get(FREE_FORM) and any(isinstance(kind, types.StructType) for kind in _said(node.type)):
             return {"type": "object", **extra}  # what is inside is somebody else's: not spelled out
         return {**self.schema(node.type), **extra}
 
@@ -145,7 +145,7 @@ class _Walk:
         return schema | _limits(minProperties=node.min_length, maxProperties=node.max_length)
 
     def _union(self, node: types.UnionType) -> Schema:
-        said = [kind for kind in node.types if not isinstance(kind, types.NoneType)]
+        said = _said(node)
         optional: Schema = {"nullable": True} if len(said) < len(node.types) else {}
         if len(said) == 1:
             return self.schema(said[0]) | optional
@@ -181,6 +181,12 @@ class _Walk:
     def _error(self, what: str) -> NotStructural:
         place = ".".join(part if isinstance(part, str) else f"({part.__name__})" for part in self.path)
         return NotStructural(f"{place or 'the type itself'}: {what}")
+
+
+def _said(node: types.Type) -> list[types.Type]:
+    """What it may be when it is said at all: the type, or those of a union, without None."""
+    kinds = node.types if isinstance(node, types.UnionType) else (node,)
+    return [kind for kind in kinds if not isinstance(kind, types.NoneType)]
 
 
 def _limits(**limits: Any) -> Schema:

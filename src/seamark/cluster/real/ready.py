@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from seamark.cluster.real.process import Component
-from seamark.core.errors import SeamarkError
+from seamark.core.errors import UserError
 
 POLL = 0.02
 ANSWER_WITHIN = 5.0
@@ -47,9 +47,12 @@ def wait_all(probes: Sequence[Probe], ca: Path, seconds: float) -> None:
         while reason := probe.ask(trust):
             component = probe.component
             if not component.alive:
-                raise SeamarkError(f"{component.name} died: {component.last_words()}")
-            if time.monotonic() > deadline:
-                raise SeamarkError(f"{component.name} is not ready after {seconds:g} s ({reason}); see {component.log}")
+                raise UserError(f"{component.name} died: {component.last_words()}")
+            if time.monotonic() > deadline:  # its log goes when the start fails, so its end is told here
+                raise UserError(
+                    f"{component.name} is not ready after {seconds:g} s ({reason}); it says: {component.last_words()}",
+                    hint="a machine with too little memory or processor time is the usual cause",
+                )
             time.sleep(POLL)
 
 
