@@ -188,6 +188,7 @@ class Informer(Source, Generic[T]):
                 self._reached(version)
             case Restarted():
                 self.lists += 1
+                self.broken = {}  # what is still there and still unreadable will be told again
                 self.cache.restart()
             case Synced(version=version):
                 self._complete(version)
@@ -198,8 +199,8 @@ class Informer(Source, Generic[T]):
                 self._troubled(plain(error, self.kind.RESOURCE))
 
     def _changed(self, change: Change[T]) -> None:
-        if change.before is None and change.after is None:
-            return
+        if version_of(change.before) == version_of(change.after):
+            return  # never there, or shown again by a new list just as it was
         for observer in self._observers:
             observer(self, change)
         self._tell(change.key)
@@ -237,6 +238,10 @@ class Informer(Source, Generic[T]):
         if message != self.trouble:
             log.warning("watch interrupted", kind=self.kind.RESOURCE.kind, error=message)
         self.trouble = message
+
+
+def version_of(obj: Object | None) -> tuple[str, str] | None:
+    return None if obj is None else (obj.uid, obj.metadata.resource_version)
 
 
 def number(version: str) -> int:
