@@ -24,7 +24,7 @@ class NothingLeft(AssertionError):
     """Everything waits, and no timer will wake anything."""
 
 
-class _Jumping(selectors.DefaultSelector):  # type: ignore[misc, valid-type]  # it is chosen when Python starts
+class _Jumping(selectors.DefaultSelector):
     """Looks at the sockets without waiting; where the loop wanted to wait, its clock is put forward."""
 
     loop: VirtualLoop

@@ -110,7 +110,10 @@ class Client:
     ) -> Page:
         request = Request("GET", kind.RESOURCE.path(namespace), query={"limit": str(limit), **(query or {})})
         answer = await self._send(request)
-        listing = _LIST.decode(answer.body)
+        try:
+            listing = _LIST.decode(answer.body)
+        except msgspec.DecodeError as error:
+            raise Retry(f"GET {request.path}: the answer is no list: {error}") from error
         return Page(listing.items or (), listing.metadata.resource_version, listing.metadata.next_page)
 
     async def list(self, kind: type[T], *, namespace: str = "", query: Mapping[str, str] | None = None) -> list[T]:

@@ -29,10 +29,11 @@ from seamark.core.expectations import Expectation, Expectations
 from seamark.core.marks import missing_marks, patch_metadata, without_finalizer
 from seamark.core.metrics import Metrics
 from seamark.core.queue import Item, Queue
-from seamark.core.source import Informer, number
+from seamark.core.source import Informer
 from seamark.core.speaker import Speaker
 from seamark.core.view import View
 from seamark.core.waker import Declaration, Waker
+from seamark.core.watch import number
 
 log = structlog.get_logger(__name__)
 

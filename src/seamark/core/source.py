@@ -17,7 +17,7 @@ import structlog
 
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Cache, Change, Index
-from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, plain
+from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number, plain
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)
@@ -242,8 +242,3 @@ class Informer(Source, Generic[T]):
 
 def version_of(obj: Object | None) -> tuple[str, str] | None:
     return None if obj is None else (obj.uid, obj.metadata.resource_version)
-
-
-def number(version: str) -> int:
-    """Versions of one kind are comparable numbers (guaranteed since Kubernetes 1.35, true before)."""
-    return int(version) if version.isdigit() else 0

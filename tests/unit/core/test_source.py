@@ -9,8 +9,8 @@ from seamark.api.meta import Key
 from seamark.core.cache import Index
 from seamark.core.client import Client
 from seamark.core.errors import Gone, Refused, Retry
-from seamark.core.source import SYNCED, Absent, Facts, Fresh, Informer, NotYet, Reports, Source, Stale, number
-from seamark.core.watch import Broken, Progress, Put, Removed, Restarted, Synced, Trouble, Watch
+from seamark.core.source import SYNCED, Absent, Facts, Fresh, Informer, NotYet, Reports, Source, Stale
+from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number
 from tests.unit.core.scripted import Lamp, ScriptedTransport, lamp
 
 BY_COLOR = Index(Lamp, lambda obj: (obj.spec.color,), "lamps by color")
@@ -29,7 +29,8 @@ def told(source: Source) -> list[Any]:
 
 def synced(*objects: Lamp, version: str = "10") -> Informer[Lamp]:
     made = informer()
-    for event in (Restarted(), *(Put(obj) for obj in objects), Synced(version)):
+    events: list[Event] = [Restarted(), *(Put(obj) for obj in objects), Synced(version)]
+    for event in events:
         made.handle(event)
     return made
 
