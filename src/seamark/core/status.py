@@ -102,7 +102,7 @@ class ByEntry:
     def operations(self, obj: Any, wanted: tuple[Any, ...]) -> list[dict[str, Any]]:
         """Replace, remove and append our entries; indexes hold because the resourceVersion is tested first."""
         entries = self._entries(obj)
-        if entries is None:
+        if not entries:  # absent and empty look alike here; with its version tested, either can be replaced
             base = [] if obj.status is not None else [{"op": "add", "path": "/status", "value": {}}]
             return [*base, {"op": "add", "path": f"/status/{self.field}", "value": to_wire(wanted)}]
         left = {self.identity(entry): entry for entry in wanted}
