@@ -180,7 +180,7 @@ class Loop:
     async def _object_pass(self, item: Item, controller: Controller[Any], view: View) -> None:
         services = self._services
         obj = view.get(controller.kind, item.key)
-        results = services.calls.results(item)
+        results = services.calls.results(item, "" if obj is None else obj.uid)
         seen = None if obj is None else controller.observe(view, obj, results)
         if obj is None or seen is None:
             self._forget(item, view)
@@ -206,7 +206,7 @@ class Loop:
 
     async def _group_pass(self, item: Item, controller: Group[Any], view: View) -> None:
         services = self._services
-        seen = controller.observe(view, item.key, services.calls.results(item))
+        seen = controller.observe(view, item.key, services.calls.results(item, ""))
         if seen is None:
             controller.reports.publish(item.key, {})
             self._forget(item, view)
