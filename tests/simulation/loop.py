@@ -59,7 +59,7 @@ class SimLoop(asyncio.BaseEventLoop):
         scheduled: list[_Timer] = self._scheduled  # type: ignore[attr-defined]  # asyncio's
         self._now = max(self._now, scheduled[0].when())
 
-    def call_at(
+    def call_at(  # type: ignore[override]  # typeshed wants type variables for the callback's arguments
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         self._order += 1

@@ -90,13 +90,11 @@ class SampleScenario:
             Step("somebody has a ConfigMap", lambda world: foreign_config_map(world, "taken", "mine")),
             Step("a greeting of that name", lambda world: create(world, "taken", text="three")),
             Step("another text", lambda world: edit(world, "plain", text="four")),
-            Step(
-                "the ConfigMap is deleted by hand", lambda world: world.store.delete("configmaps", NAMESPACE, "plain")
-            ),
+            Step("the ConfigMap is deleted by hand", lambda world: delete_config_map(world, "plain")),
             Step("the ConfigMap is edited by hand", lambda world: edit_config_map(world, "posted", "scribble")),
             Step("another board", lambda world: edit(world, "posted", text="five", board="pier")),
             Step("the status is wiped", lambda world: wipe_status(world, "posted")),
-            Step("the stranger leaves", lambda world: world.store.delete("configmaps", NAMESPACE, "taken")),
+            Step("the stranger leaves", lambda world: delete_config_map(world, "taken")),
             Step("a greeting goes and comes again", lambda world: recreate(world, "posted", text="six", board="quay")),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("no board any more", lambda world: edit(world, "posted", text="seven", board="")),
@@ -268,6 +266,10 @@ def wipe_status(world: World, name: str) -> None:
 def foreign_config_map(world: World, name: str, text: str) -> None:
     metadata = {"name": name, "namespace": NAMESPACE}
     world.store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}})
+
+
+def delete_config_map(world: World, name: str) -> None:
+    world.store.delete("configmaps", NAMESPACE, name)
 
 
 def edit_config_map(world: World, name: str, text: str) -> None:

@@ -103,7 +103,8 @@ class Applier:
         extra = [child for child in existing if (type(child), child.key) not in keep]
         for child in extra:
             if not child.deleting:
-                await self._client.delete(type(child), child.key, uid=child.uid)
+                version = child.metadata.resource_version  # whoever has just taken it over keeps it
+                await self._client.delete(type(child), child.key, uid=child.uid, version=version)
                 self._count(child, "delete")
                 informer = self._informers[type(child)]
                 self._expectations.deleted(item, informer, child.key, child.uid, self._clock.monotonic())

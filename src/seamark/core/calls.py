@@ -17,12 +17,16 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Generic, TypeVar
 
+import structlog
+
 from seamark.core.backoff import Backoff
 from seamark.core.errors import Fenced, SeamarkError
 from seamark.core.queue import Item
 from seamark.core.source import Fresh, NotYet, Stale
 
 V = TypeVar("V")
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -121,9 +125,11 @@ class Calls:
         else:
             self._slots.pop(item, None)
 
-    def results(self, item: Item) -> Results:
+    def results(self, item: Item, uid: str) -> Results:
+        """The answers that were asked for an object of this uid: none for its namesake that is gone."""
         slots = self._slots.get(item, {})
-        return Results({name: slot.answer for name, slot in slots.items() if slot.answer}, self._now())
+        answers = {name: slot.answer for name, slot in slots.items() if slot.answer and slot.uid == uid}
+        return Results(answers, self._now())
 
     def expiry(self, item: Item) -> float:
         """The earliest moment at which one of this key's answers goes stale."""
@@ -186,10 +192,14 @@ class Calls:
             return Failed(error.message, error)
         except OSError as error:
             return Failed(error.strerror or str(error))
+        except Exception:
+            log.exception("a call failed: this is a bug in Seamark", target=call.target)
+            return Failed("Seamark failed here; the operator's log says more")
 
     def _answered(self, item: Item, slot: _Slot, outcome: Any) -> None:
         call, before = slot.call, slot.answer
-        slot.answer = _Answer(call.action, outcome, self._now() + call.shelf_life)
+        expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life
+        slot.answer = _Answer(call.action, outcome, expires)
         if isinstance(outcome, Failed):
             pause = self._backoff.pause(self._random, slot.failures)
             slot.failures += 1

@@ -110,7 +110,10 @@ class Client:
     ) -> Page:
         request = Request("GET", kind.RESOURCE.path(namespace), query={"limit": str(limit), **(query or {})})
         answer = await self._send(request)
-        listing = _LIST.decode(answer.body)
+        try:
+            listing = _LIST.decode(answer.body)
+        except msgspec.DecodeError as error:
+            raise Retry(f"GET {request.path}: the answer is no list: {error}") from error
         return Page(listing.items or (), listing.metadata.resource_version, listing.metadata.next_page)
 
     async def list(self, kind: type[T], *, namespace: str = "", query: Mapping[str, str] | None = None) -> list[T]:
@@ -157,18 +160,27 @@ class Client:
         request = self._write("PATCH", resource.path(*key, subresource), body, APPLY_PATCH)
         return await self._object(kind, replace(request, query={**request.query, "force": "true"}))
 
-    async def delete(self, kind: type[T], key: Key, *, uid: str, propagation: str = "Background") -> None:
-        """Deletes that very object. Its absence, or another object in its place, is success."""
+    async def delete(
+        self, kind: type[T], key: Key, *, uid: str, version: str = "", propagation: str = "Background"
+    ) -> None:
+        """Deletes that very object. Its absence, or another object in its place, is success.
+
+        With a `version` only as it was seen then: any change since is a Conflict.
+        """
+        seen = {"resourceVersion": version} if version else {}
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "preconditions": {"uid": uid},
+            "preconditions": {"uid": uid, **seen},
             "propagationPolicy": propagation,
         }
         try:
             await self._send(self._write("DELETE", kind.RESOURCE.path(*key), options))
-        except (Gone, Conflict):
+        except Gone:
             return
+        except Conflict:
+            if version:
+                raise
 
     def _write(self, method: str, path: str, body: object, content_type: str = "application/json") -> Request:
         query = {} if method == "DELETE" else {"fieldManager": self.manager}
@@ -179,7 +191,8 @@ class Client:
         try:
             obj: T = decoder(kind).decode(answer.body)
         except msgspec.DecodeError as error:
-            raise Retry(f"{request.method} {request.path}: the answer can't be read: {error}") from error
+            lost = Uncertain if request.writes else Retry
+            raise lost(f"{request.method} {request.path}: the answer can't be read: {error}") from error
         return obj
 
     async def _send(self, request: Request) -> Answer:
@@ -203,6 +216,8 @@ def failure(request: Request, answer: Answer) -> SeamarkError:  # noqa: PLR0911 
     status = explain(answer)
     message = status.message or f"{request.method} {request.path} answered {answer.status}"
     match answer.status:
+        case 401:
+            return Retry(message)  # our credentials, not what was asked: the transport has renewed them once already
         case 404 if request.method == "POST":
             return _refused(status, message)  # the namespace is missing, not the object
         case 404:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from seamark.api.meta import Condition
 
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 LONGEST_MESSAGE = 32_768
+LEGAL_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 NEVER = "1970-01-01T00:00:00Z"  # in the first statement, which a CRD's default makes before anybody has looked
 
 
@@ -36,6 +38,11 @@ class ConditionType:
     summary: bool = False
     awaiting: str = "Pending"  # the reason of the first statement, before anybody has looked
     first_message: str = "Waiting for the controller"
+
+    def __post_init__(self) -> None:
+        for reason in (*self.reasons, self.awaiting):
+            if not LEGAL_REASON.fullmatch(reason):
+                raise ValueError(f"{self.name}: the reason {reason!r} is not legal, and no API server would take it")
 
     def true(self, reason: str, message: str = "") -> Condition:
         return self._say(Condition, TRUE, reason, message)

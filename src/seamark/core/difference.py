@@ -24,15 +24,16 @@ def difference(wanted: Object, live: Object) -> dict[str, Any]:
 
 
 def _metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
-    """Labels and annotations of others stay; ours are set. Missing owner references are added."""
+    """Labels, annotations and owner references of others stay; ours are set."""
     patch: dict[str, Any] = {}
     for name in ("labels", "annotations"):
         have = getattr(live, name) or {}
         if changed := {k: v for k, v in (getattr(wanted, name) or {}).items() if have.get(k) != v}:
             patch[name] = changed
-    owners = live.owner_references or ()
-    if missing := [ref for ref in wanted.owner_references or () if ref not in owners]:
-        patch["ownerReferences"] = to_wire((*owners, *missing))
+    owners = {ref.uid: ref for ref in live.owner_references or ()}
+    ours = {ref.uid: ref for ref in wanted.owner_references or ()}
+    if any(owners.get(uid) != ref for uid, ref in ours.items()):
+        patch["ownerReferences"] = to_wire(tuple({**owners, **ours}.values()))
     return patch
 
 
@@ -61,9 +62,9 @@ def _value(want: Any, have: Any) -> Any:
     if isinstance(want, msgspec.Struct):
         return _struct(want, have) or UNCHANGED
     if isinstance(want, dict):
-        return _map(want, have or {}) or UNCHANGED
+        return _map(want, have if isinstance(have, dict) else {}) or UNCHANGED
     if isinstance(want, tuple | list):
-        return UNCHANGED if _same_list(want, have or ()) else to_wire(want)
+        return UNCHANGED if _same_list(want, have if isinstance(have, tuple | list) else ()) else to_wire(want)
     return UNCHANGED if want == have else want
 
 

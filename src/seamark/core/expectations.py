@@ -15,7 +15,8 @@ from typing import Any
 from seamark.api.meta import Key
 from seamark.core.cache import Change
 from seamark.core.queue import Item
-from seamark.core.source import Informer, number
+from seamark.core.source import Informer
+from seamark.core.watch import number
 
 
 @dataclass(eq=False, slots=True)

@@ -29,10 +29,11 @@ from seamark.core.expectations import Expectation, Expectations
 from seamark.core.marks import missing_marks, patch_metadata, without_finalizer
 from seamark.core.metrics import Metrics
 from seamark.core.queue import Item, Queue
-from seamark.core.source import Informer, number
+from seamark.core.source import Informer
 from seamark.core.speaker import Speaker
 from seamark.core.view import View
 from seamark.core.waker import Declaration, Waker
+from seamark.core.watch import number
 
 log = structlog.get_logger(__name__)
 
@@ -184,7 +185,7 @@ class Loop:
     async def _object_pass(self, item: Item, controller: Controller[Any], view: View) -> None:
         services = self._services
         obj = view.get(controller.kind, item.key)
-        results = services.calls.results(item)
+        results = services.calls.results(item, "" if obj is None else obj.uid)
         seen = None if obj is None else controller.observe(view, obj, results)
         if obj is None or seen is None:
             self._forget(item, view)
@@ -210,7 +211,7 @@ class Loop:
 
     async def _group_pass(self, item: Item, controller: Group[Any], view: View) -> None:
         services = self._services
-        seen = controller.observe(view, item.key, services.calls.results(item))
+        seen = controller.observe(view, item.key, services.calls.results(item, ""))
         if seen is None:
             controller.reports.publish(item.key, {})
             self._forget(item, view)

@@ -17,7 +17,7 @@ import structlog
 
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Cache, Change, Index
-from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, plain
+from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number, plain
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)
@@ -194,6 +194,7 @@ class Informer(Source, Generic[T]):
                 self._reached(version)
             case Restarted():
                 self.lists += 1
+                self.broken = {}  # what is still there and still unreadable will be told again
                 self.cache.restart()
             case Synced(version=version):
                 self._complete(version)
@@ -204,8 +205,8 @@ class Informer(Source, Generic[T]):
                 self._troubled(plain(error, self.kind.RESOURCE))
 
     def _changed(self, change: Change[T]) -> None:
-        if change.before is None and change.after is None:
-            return
+        if version_of(change.before) == version_of(change.after):
+            return  # never there, or shown again by a new list just as it was
         for observer in self._observers:
             observer(self, change)
         self._tell(change.key)
@@ -247,6 +248,5 @@ class Informer(Source, Generic[T]):
         self.trouble = message
 
 
-def number(version: str) -> int:
-    """Versions of one kind are comparable numbers (guaranteed since Kubernetes 1.35, true before)."""
-    return int(version) if version.isdigit() else 0
+def version_of(obj: Object | None) -> tuple[str, str] | None:
+    return None if obj is None else (obj.uid, obj.metadata.resource_version)

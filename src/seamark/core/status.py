@@ -123,7 +123,7 @@ class ByEntry:
     def operations(self, obj: Any, wanted: tuple[Any, ...]) -> list[dict[str, Any]]:
         """Replace, remove and append our entries; places hold because the resourceVersion is tested first."""
         standing, path = self._standing(obj), f"/status/{self.entries.field}"
-        if standing is None:
+        if not standing:  # absent and empty look alike here; with its version tested, either can be replaced
             base = [] if obj.status is not None else [{"op": "add", "path": "/status", "value": {}}]
             return [*base, {"op": "add", "path": path, "value": to_wire(wanted)}]
         left = {self.entries.identity(entry): entry for entry in wanted}

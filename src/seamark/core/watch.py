@@ -132,16 +132,17 @@ class Watch(Generic[T]):
 
     async def run(self, sink: Callable[[Event], None]) -> None:
         while True:
+            self._interrupted = False
             self._current = asyncio.get_running_loop().create_task(self._step(sink))
             try:
                 await self._current
             except asyncio.CancelledError:
-                if not self._interrupted:
+                if not self._interrupted or _being_cancelled():
                     raise
-                self._interrupted = False
                 self._start_over()
             except Expired:
                 self._start_over()
+                await asyncio.sleep(self._pause())
             except SeamarkError as error:
                 sink(Trouble(error))
                 await asyncio.sleep(self._pause(error))
@@ -165,7 +166,7 @@ class Watch(Generic[T]):
         self.version = ""
         self.state = State.STREAM if self._streams_lists else State.PAGES
 
-    def _pause(self, error: SeamarkError) -> float:
+    def _pause(self, error: SeamarkError | None = None) -> float:
         pause = self.settings.backoff.pause(self.random, self._attempts)
         self._attempts += 1
         told = error.after if isinstance(error, Retry) and error.after is not None else 0.0
@@ -204,29 +205,33 @@ class Watch(Generic[T]):
 
     def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
         self.version = version
-        self.state = State.WATCH
-        self._attempts = 0
+        self.state = State.WATCH  # attempts count on: a server that forgets its list at once is not to be stormed
         sink(Synced(version))
 
     # ---- following
 
     async def _follow(self, sink: Callable[[Event], None]) -> None:
         async with self._open({"resourceVersion": self.version}) as stream:
-            await self._read(stream, sink)
+            heard = await self._read(stream, sink)
+        if not heard:  # closed without a word: by a proxy, or a server that is going down
+            await asyncio.sleep(self._pause())
 
     def _open(self, query: Mapping[str, str]) -> Any:
         lifetime = int(self.settings.lifetime * (0.5 + self.random.random() / 2))
         asked = {"allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime), **self.selectors, **query}
         return self.client.watch(self.kind, namespace=self.namespace, query=asked)
 
-    async def _read(self, stream: Stream, sink: Callable[[Event], None]) -> None:
+    async def _read(self, stream: Stream, sink: Callable[[Event], None]) -> bool:
+        """Hands on what comes until the stream ends. Whether anything came."""
         loop = asyncio.get_running_loop()
-        since = loop.time()
+        since, heard = loop.time(), False
         async for line in lines(stream, self.settings.idle):
             self._handle(line, sink)
+            heard = True
             if loop.time() - since > HAND_OVER:
                 await asyncio.sleep(0)
                 since = loop.time()
+        return heard
 
     def _handle(self, line: bytes, sink: Callable[[Event], None]) -> None:
         try:
@@ -245,25 +250,38 @@ class Watch(Generic[T]):
                 self._attempts = 0
 
     def _bookmark(self, raw: msgspec.Raw, sink: Callable[[Event], None]) -> None:
-        metadata = _IDENTITY.decode(raw).metadata
+        metadata = self._identity(raw)
         if self.state is State.STREAM:
             if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
                 self._complete(metadata.resource_version, sink)
             return
+        if number(metadata.resource_version) < number(self.version):
+            raise Expired("the server has gone back in time: it was restored from a backup")
         self.version = metadata.resource_version
         self._attempts = 0
         sink(Progress(self.version))
 
     def _error(self, raw: msgspec.Raw) -> None:
-        status = _ERROR.decode(raw)
+        try:
+            code = _ERROR.decode(raw).code
+        except msgspec.DecodeError:
+            code = 500  # it failed, and can't say how
         request = Request("GET", self.kind.RESOURCE.path(self.namespace))
-        raise failure(request, Answer(status.code, bytes(raw)))
+        raise failure(request, Answer(code, bytes(raw)))
 
-    def _object_event(self, type_: str, raw: msgspec.Raw) -> Put[T] | Removed[T] | Broken:
+    def _identity(self, raw: msgspec.Raw) -> ObjectMeta:
+        try:
+            return _IDENTITY.decode(raw).metadata
+        except msgspec.DecodeError as error:
+            raise Retry(f"the watch of {self.kind.RESOURCE} sent an object without identity: {error}") from error
+
+    def _object_event(self, type_: str, raw: msgspec.Raw) -> Put[T] | Removed[Any] | Broken:
         try:
             obj = decoder(self.kind).decode(raw)
         except msgspec.ValidationError as error:
-            meta = _IDENTITY.decode(raw).metadata
+            meta = self._identity(raw)
+            if type_ == "DELETED":
+                return Removed(Object(metadata=meta))  # gone is gone, readable or not
             return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, str(error))
         return Removed(obj) if type_ == "DELETED" else Put(obj)
 
@@ -286,6 +304,16 @@ async def lines(stream: Stream, idle: float) -> AsyncIterator[bytes]:
         for line in whole:
             if line:
                 yield line
+
+
+def number(version: str) -> int:
+    """Versions of one kind are comparable numbers (guaranteed since Kubernetes 1.35, true before)."""
+    return int(version) if version.isdigit() else 0
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def plain(error: SeamarkError, resource: object) -> str:
