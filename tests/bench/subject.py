@@ -98,9 +98,9 @@ async def obey(pulse: Pulse) -> None:
 
 async def serve(family: str, kubeconfig: str) -> None:
     log.configure("warning")
-    transport = await HttpTransport(connect(kubeconfig)).open()
-    world = World(transport, SystemClock(), Random(), "bench")
-    operator = Operator(world, find(family).controllers(), Settings())
+    settings = Settings()
+    transport = await HttpTransport(connect(kubeconfig), limit=settings.workers).open()
+    operator = Operator(World(transport, SystemClock(), Random(), "bench"), find(family).controllers(), settings)
     pulse = Pulse(operator)
     loop = asyncio.get_running_loop()
     tasks = [loop.create_task(operator.run()), loop.create_task(pulse.run())]

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from seamark.api.core import ConfigMap
-from seamark.api.crd import CRD, Column
 from seamark.api.meta import Object, ObjectMeta, document
 from seamark.api.sample import Greeting, GreetingSpec
 from seamark.core.client import APPLY_PATCH
@@ -17,7 +16,7 @@ from seamark.core.ownership import ByReference
 from seamark.core.waker import Declaration
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
-from seamark.families.sample.state import CONDITIONS
+from seamark.families.sample.family import GREETING
 from tests.bench.scenario import Made, Sort, Targets, Write
 
 TEXT = "good morning"
@@ -38,7 +37,7 @@ SAID = [
 
 
 class CoreScenario:
-    crds = (CRD(kind=Greeting, columns=(Column.condition("Ready"),), conditions=CONDITIONS),)
+    crds = (GREETING,)
     watched = Greeting
     children = (ConfigMap,)
     tear_down = (Greeting.RESOURCE, ConfigMap.RESOURCE)
