@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ def _metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
 
 def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str, ...] = ()) -> dict[str, Any]:
     patch: dict[str, Any] = {}
-    for info in msgspec.structs.fields(wanted):
+    for info in _fields(type(wanted)):
         if info.name in skip:
             continue
         want = getattr(wanted, info.name)
@@ -48,6 +49,11 @@ def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str
         if change is not UNCHANGED:
             patch[info.encode_name] = change
     return patch
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)  # it reads annotations anew each time, slower than all the rest together
 
 
 UNCHANGED = object()
