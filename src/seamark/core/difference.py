@@ -52,7 +52,9 @@ def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str
     return patch
 
 
-_fields = cache(msgspec.structs.fields)  # it looks at annotations each time
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)  # it reads annotations anew each time, slower than all the rest together
 
 
 UNCHANGED = object()

@@ -1,0 +1,77 @@
+"""Measures a family on a control plane of its own, against what the API server can do at the most."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import uvloop
+
+from seamark.core.errors import SeamarkError
+from tests.bench.hardship import kill, restart
+from tests.bench.report import save
+from tests.bench.setting import Setting, setting
+from tests.bench.standard import standard
+
+MANY = 10_000
+
+
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--family", default="core")
+    parser.add_argument("--n", type=int, default=1000, help="how many objects")
+    parser.add_argument("--pairs", type=int, default=5, help="pairs of floor and operator, at the most")
+    parser.add_argument("--minutes", type=float, default=10, help="how long the pairs may take together")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--restart",
+        type=int,
+        nargs="?",
+        const=MANY,
+        metavar="N",
+        help=f"instead: start the operator over N healthy objects ({MANY} if not said)",
+    )
+    instead.add_argument("--kill", action="store_true", help="instead: kill the API server in the middle of the work")
+    return parser.parse_args(given)
+
+
+async def bench(asked: argparse.Namespace) -> None:
+    async with setting(asked.family) as where:
+        if asked.restart:
+            restarted = await restart(where, asked.restart, say)
+            finish(asked.family, "restart", restarted, restarted.text(asked.family))
+        elif asked.kill:
+            killed = await kill(where, asked.n, say)
+            finish(asked.family, "kill", killed, killed.text(asked.family))
+        else:
+            await compare(where, asked)
+
+
+async def compare(where: Setting, asked: argparse.Namespace) -> None:
+    line, details = await standard(where, asked.n, asked.pairs, 60 * asked.minutes, say)
+    for missed in line.missed(where.scenario.targets):
+        say(missed)
+    finish(asked.family, "standard", {"result": line, **details}, line.text(asked.family))
+
+
+def finish(family: str, part: str, result: object, last_line: str) -> None:
+    say(f"details are in {save(family, part, result)}")
+    say(last_line)
+
+
+def main() -> int:
+    try:
+        uvloop.run(bench(arguments()))
+    except SeamarkError as error:
+        print(error.message, file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""The standard benchmark: floor and operator in alternation, then memory, then rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.bench.bare import make_all, make_and_work
+from tests.bench.counting import Requests
+from tests.bench.host import Disturbance
+from tests.bench.report import Line
+from tests.bench.scenario import Sort
+from tests.bench.setting import Setting, names
+from tests.bench.spread import median, spread
+from tests.bench.subject import Report
+from tests.bench.watcher import watching
+
+PATIENCE = 0.5  # seconds an object may take before a run is given up
+WARM_UP = 100
+AGEING = 100  # objects with evidence that ages, added for the measurement of rest
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Floor:
+    seconds: float
+    disturbed: Disturbance
+
+
+@dataclass(frozen=True)
+class Operated:
+    seconds: float
+    disturbed: Disturbance
+    cpu: float
+    requests: Requests
+    report: Report
+
+
+@dataclass(frozen=True)
+class Pair:
+    floor: Floor
+    operated: Operated
+
+    @property
+    def ratio(self) -> float:
+        return self.operated.seconds / self.floor.seconds
+
+    def __str__(self) -> str:
+        floor, run = self.floor, self.operated
+        report = run.report
+        lags = f"lag p99 {report.lag_p99_ms:.1f} ms, max {report.lag_max_ms:.1f} ms"
+        return (
+            f"floor {floor.seconds:.2f} s ({floor.disturbed}); operator {run.seconds:.2f} s ({run.disturbed}): "
+            f"{self.ratio:.2f} x; {run.cpu:.2f} s of CPU, {lags}, held by own work at most {report.held_max_ms:.1f} ms"
+        )
+
+
+async def floor(setting: Setting, n: int) -> Floor:
+    """All writes, the user's and the operator's, by the bare client."""
+    async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        meter = setting.meter()
+        await make_and_work(setting.bare, setting.scenario, setting.namespace, names(n))
+        ended = await watcher.until(n, PATIENCE * n)
+        measured = Floor(ended - meter.began, meter.disturbed())
+    await setting.clear()
+    return measured
+
+
+async def operated(setting: Setting, n: int) -> Operated:
+    """The user's writes by the bare client, the operator's by the operator."""
+    async with setting.operator() as running:
+        await running.quiet()
+        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+            before, mark, meter = await running.reset(), setting.mark(), setting.meter(running)
+            await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.PLAIN)
+            ended = await watcher.until(n, PATIENCE * n)
+            disturbed = meter.disturbed()
+        after = await running.quiet()  # what the last answers set off counts, too
+        requests = setting.requests(mark)
+    await setting.clear()
+    return Operated(ended - meter.began, disturbed, after.cpu - before.cpu, requests, after)
+
+
+async def pairs(setting: Setting, n: int, most: int, seconds: float, say: Say) -> list[Pair]:
+    """As many as asked for, or as fit in the time; one at least."""
+    began = time.monotonic()
+    await floor(setting, min(n, WARM_UP))
+    measured: list[Pair] = []
+    while len(measured) < most:
+        if measured and (time.monotonic() - began) * (1 + 1 / len(measured)) > seconds:
+            say(f"  no time for more than {len(measured)} pairs")
+            break
+        pair = Pair(await floor(setting, n), await operated(setting, n))
+        measured.append(pair)
+        say(f"  pair {len(measured)}: {pair}")
+    return measured
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Megabytes of an operator with nothing cached, after working on n objects, and when it finds them at its start."""
+
+    empty: float
+    worked: float
+    found: float
+    n: int
+
+    @property
+    def per_1000(self) -> float:
+        """By the larger of the two: what the work left behind is memory, too."""
+        return (max(self.worked, self.found) - self.empty) * 1000 / self.n
+
+    def __str__(self) -> str:
+        return (
+            f"{self.empty:.1f} MB with nothing cached, {self.worked:.1f} MB after the work on {self.n} objects "
+            f"of 2 KB, {self.found:.1f} MB in a process that found them"
+        )
+
+
+async def memory(setting: Setting, n: int) -> Memory:
+    """Leaves the objects behind: they are what is at rest next."""
+    async with setting.operator() as running:
+        empty = await running.quiet()
+        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+            await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.LARGE)
+            await watcher.until(n, PATIENCE * n)
+        worked = await running.quiet()
+    async with setting.operator() as running:
+        found = await running.quiet()
+    return Memory(empty.memory_mb, worked.memory_mb, found.memory_mb, n)
+
+
+async def rest(setting: Setting, n: int) -> tuple[float, Requests]:
+    """Twice the longest shelf life and poll with nothing to do: the seconds, and what was asked for in them."""
+    async with setting.operator() as running:
+        await running.quiet()
+        ageing = [f"ageing-{name}" for name in names(min(n, AGEING))]
+        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+            await make_all(setting.bare, setting.scenario, setting.namespace, ageing, Sort.AGEING)
+            await watcher.until(n + len(ageing), PATIENCE * n)
+        await running.quiet()
+        mark, seconds = setting.mark(), 2 * setting.scenario.at_rest
+        await running.remain(seconds)
+        return seconds, setting.requests(mark)
+
+
+async def standard(setting: Setting, n: int, most: int, seconds: float, say: Say) -> tuple[Line, dict[str, Any]]:
+    say(f"{n} objects; floor and operator in alternation")
+    measured = await pairs(setting, n, most, seconds, say)
+    say("memory")
+    held = await memory(setting, n)
+    say(f"  {held}")
+    say("rest")
+    resting, idle = await rest(setting, n)
+    say(f"  {resting:g} s; {idle}")
+    runs = [pair.operated for pair in measured]
+    requests = [run.requests.counted / n for run in runs]
+    say(f"requests: {runs[-1].requests}")
+    say(f"time against the floor: {spread([pair.ratio for pair in measured])}")
+    say(f"CPU an object, ms: {spread([1000 * run.cpu / n for run in runs])}")
+    say(f"loop lag p99, ms: {spread([run.report.lag_p99_ms for run in runs], '.1f')}")
+    say(f"longest own work on the loop, ms: {spread([run.report.held_max_ms for run in runs], '.1f')}")
+    line = Line(
+        n=n,
+        requests_per_object=max(requests),
+        time_vs_floor=median([pair.ratio for pair in measured]),
+        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
+        rss_mb_per_1000=held.per_1000,
+        idle_writes=idle.writes.total(),
+        loop_lag_p99_ms=median([run.report.lag_p99_ms for run in runs]),
+    )
+    return line, {"pairs": measured, "memory": held, "rest": idle}
