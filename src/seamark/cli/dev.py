@@ -54,6 +54,7 @@ def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
         tell("applying the examples")
         plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
+        plane.restart_controllers()  # so that garbage collection knows the new kinds at once
         for file in files:
             plane.kubectl("apply", "-f", str(file))
         uvloop.run(show(plane, began, check=check))

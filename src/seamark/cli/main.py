@@ -12,7 +12,7 @@ from seamark.cli import cluster, crds, dev
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
-from seamark.core.errors import UserError
+from seamark.core.errors import SeamarkError, UserError
 from seamark.core.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
@@ -43,5 +43,8 @@ def main() -> None:
     except UserError as error:
         typer.echo(f"seamark: {error.message}", err=True)
         sys.exit(2)
+    except SeamarkError as error:
+        typer.echo(f"seamark: {error.message}", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.api.meta import Condition
-from seamark.core.conditions import LONGEST_MESSAGE, NEVER, Awaited, ConditionType, Stamp, flips
+from seamark.core.conditions import LONGEST_MESSAGE, NEVER, Awaited, ConditionType, Stamp, Statements, flips
 
 LIT = ConditionType("Lit", meaning="It shines", reasons={"On": "x", "Off": "x", "Asking": "x", "Pending": "x"})
 WARM = ConditionType("Warm", meaning="It is warm", reasons={"Hot": "x", "Cold": "x", "Asking": "x", "Pending": "x"})
@@ -108,7 +108,9 @@ def test_a_summary_of_what_is_awaited_is_awaited() -> None:
 def test_flips_are_pairs_of_different_status_and_new_conditions_have_no_past() -> None:
     old = (said(LIT.true("On")), said(WARM.true("Hot")))
     new = (said(LIT.false("Off", "")), said(WARM.true("Hot")), said(READY.true("Ready")))
-    assert flips(old, new) == [(old[0], new[0]), (None, new[2])]
+    before: Statements = {("", one.type): one for one in old}
+    after: Statements = {("", one.type): one for one in new}
+    assert flips(before, after) == [(old[0], new[0]), (None, new[2])]
 
 
 JUDGED = st.sampled_from(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire, to_wire
 from seamark.core.client import Client
 from seamark.core.conditions import ConditionType, Stamp
-from seamark.core.status import ByEntry, ByManager
+from seamark.core.status import ByEntry, ByManager, Entries
 from tests.unit.core.scripted import LampStatus, ScriptedTransport, body, lamp, ok, wire
 from tests.virtual_time import run
 
@@ -98,7 +98,7 @@ def parent(entry: Entry) -> Hashable:
     return entry.parent
 
 
-ENTRIES = ByEntry(field="parents", ours=mine, identity=parent, conditions=(READY,))
+ENTRIES = ByEntry(entries=Entries("parents", identity=parent), ours=mine, conditions=(READY,))
 
 
 def route(*entries: Entry, status: bool = True) -> Route:
@@ -185,7 +185,7 @@ def test_each_entry_has_transition_times_of_its_own() -> None:
     judgement = RouteStatus(parents=tuple(entry(name, "us", READY.true("Good")) for name in "ab"))
     stamped = ENTRIES.stamped(judgement, ENTRIES.said(obj, judgement), Stamp(1, T2))
     assert [e.conditions[0].last_transition_time for e in stamped.parents] == [T1, T2]
-    assert len(ENTRIES.all_conditions(stamped)) == 2
+    assert len(ENTRIES.statements(stamped)) == 2
 
 
 def test_the_patch_tests_the_version_that_was_judged() -> None:
