@@ -246,9 +246,11 @@ def delete(world: World, name: str) -> None:
 def recreate(world: World, name: str, **spec: str) -> None:
     """Deletes it, and makes it again as soon as the name is free: at once where nothing holds it."""
     delete(world, name)
+    world.intentions += 1
 
     def again() -> None:
         if world.store.get(GREETINGS, NAMESPACE, name) is None:
+            world.intentions -= 1
             world.act("the name is free: it comes again")
             create(world, name, **spec)
         else:

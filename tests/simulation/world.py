@@ -105,6 +105,7 @@ class World:
         self.last_trouble = 0.0  # when the last fault ended, as far as is known
         self.acted = 0.0  # when somebody last did something to the cluster
         self.acts: list[float] = []
+        self.intentions = 0  # acts that wait for their moment
         self._violation: Violation | None = None
 
     # ---- the operator's lives
@@ -139,7 +140,10 @@ class World:
 
     @property
     def idle(self) -> bool:
-        return self._operator is not None and self._operator.quiet
+        """The operator lives and has nothing to do, and nobody is about to do something to the cluster."""
+        if self._operator is None or self._link is None or self._link.dead or self.intentions:
+            return False
+        return self._operator.quiet
 
     @property
     def lives(self) -> int:
