@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from seamark.api.meta import Condition
+from seamark.core.redaction import redact
 
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 LONGEST_MESSAGE = 32_768
@@ -70,6 +71,7 @@ class ConditionType:
     ) -> Condition:
         if declared and reason not in self.reasons:
             raise ValueError(f"{self.name} has no reason {reason}: declare it with its meaning")
+        message = redact(message)
         message = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
         return shape(type=self.name, status=status, reason=reason, message=message, last_transition_time="")
 

@@ -24,6 +24,7 @@ from seamark.core.clock import Clock, micro_timestamp
 from seamark.core.conditions import FALSE, TRUE
 from seamark.core.errors import Exists, Retry, SeamarkError
 from seamark.core.metrics import Metrics
+from seamark.core.redaction import redact
 
 log = structlog.get_logger(__name__)
 
@@ -79,6 +80,7 @@ class Events:
         self._tell(obj, notice.reason, notice.message, warning=notice.warning, moment="")
 
     def _tell(self, obj: Object, reason: str, note: str, *, warning: bool, moment: str) -> None:
+        note = redact(note)
         name = event_name(obj, reason, note, moment)
         now = self._clock.monotonic()
         said = self._said.get(name)

@@ -14,20 +14,9 @@ from typing import Any, TextIO
 
 import structlog
 
-HIDDEN = "[redacted]"
+from seamark.core.redaction import HIDDEN, redact
+
 SECRET_NAMES = re.compile(r"token|password|passwd|secret|authorization|api_?key|private|credential", re.IGNORECASE)
-SECRET_TEXT = re.compile(
-    r"(?i:bearer)\s+[\w.~+/=-]{8,}"  # an authorization header
-    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",  # credentials in a URL
-    re.DOTALL,
-)
-
-
-def redact(text: str) -> str:
-    """The text without anything that looks like a secret."""
-    return SECRET_TEXT.sub(HIDDEN, text)
 
 
 def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
