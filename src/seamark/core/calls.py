@@ -60,6 +60,11 @@ class Results:
     answers: Mapping[str, _Answer] = field(default_factory=dict)
     now: float = 0.0
 
+    @staticmethod
+    def answer(call: Call[Any], outcome: Any, expires: float) -> _Answer:
+        """An answer to this call: a value, or `Failed`."""
+        return _Answer(call.action, outcome, expires)
+
     def to(self, call: Call[V]) -> NotYet | Fresh[V] | Stale[V] | Failed:
         answer = self.answers.get(call.target)
         if answer is None or answer.action != call.action:
@@ -199,7 +204,7 @@ class Calls:
     def _answered(self, item: Item, slot: _Slot, outcome: Any) -> None:
         call, before = slot.call, slot.answer
         expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life
-        slot.answer = _Answer(call.action, outcome, expires)
+        slot.answer = Results.answer(call, outcome, expires)
         if isinstance(outcome, Failed):
             pause = self._backoff.pause(self._random, slot.failures)
             slot.failures += 1

@@ -36,8 +36,8 @@ def desire(seen: Seen) -> Wanted:
 
 
 def judge(seen: Seen, answers: Answers) -> GreetingStatus:
-    published = published_as(answers)
-    posted = posted_as(seen)
+    published = published_as(seen, answers)
+    posted = retracting_as(seen) if seen.greeting.deleting else posted_as(seen)
     ready = READY.worst_of(published, posted, otherwise=("Ready", "The greeting is published"))
     ref = answers.ref(CONFIG_MAP)
     return GreetingStatus(
@@ -45,7 +45,9 @@ def judge(seen: Seen, answers: Answers) -> GreetingStatus:
     )
 
 
-def published_as(answers: Answers) -> Condition:
+def published_as(seen: Seen, answers: Answers) -> Condition:
+    if seen.greeting.deleting:
+        return PUBLISHED.unknown("Deleting", "The greeting is being deleted")
     if refusal := answers.refusal(CONFIG_MAP):
         return PUBLISHED.false("ConfigMapTaken" if refusal.taken else "ConfigMapRefused", refusal.message)
     if answers.ref(CONFIG_MAP) is None:
@@ -65,6 +67,15 @@ def posted_as(seen: Seen) -> Condition:
             return POSTED.false("BoardFailed", message)
         case NotYet():
             return POSTED.not_yet("Posting", "The board has not answered yet")
+
+
+def retracting_as(seen: Seen) -> Condition:
+    """Why a deletion takes its time, in the words of the board if it has any."""
+    match seen.results.to(retract(seen, seen.greeting.annotation(POSTED_ON))):
+        case Failed(message=message):
+            return POSTED.false("BoardFailed", message)
+        case _:
+            return POSTED.unknown("Retracting", "The board is asked to take the text down")
 
 
 POSTED_ON = "sample.seamark.dev/posted-on"  # remembers the board across a change of the spec and a restart

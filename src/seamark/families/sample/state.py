@@ -18,6 +18,7 @@ PUBLISHED = ConditionType(
         "Published": "The API server holds the ConfigMap with this text",
         "ConfigMapRefused": "The API server refused the ConfigMap; the message has its words",
         "ConfigMapTaken": "A ConfigMap of that name exists and is not ours",
+        "Deleting": "The greeting is being deleted, and its ConfigMap with it",
         "Pending": "Nobody has looked yet",
     },
 )
@@ -30,6 +31,7 @@ POSTED = ConditionType(
         "BoardFailed": "The board refused, or did not answer",
         "Posting": "The board has not answered yet",
         "NotVerified": "The board has not confirmed the text for a while",
+        "Retracting": "The greeting is being deleted: the board is asked to take the text down",
         "Pending": "Nobody has looked yet",
     },
 )

@@ -1,0 +1,154 @@
+"""Scenarios of a family: YAML in, golden YAML out.
+
+A file has two documents. The first says what is `given` (objects as they are in the cluster), what was `refused`
+(children by role, in the server's words) and how `calls` were answered. The second is what the family wants and says
+then, for each object whose status it writes. `UPDATE_GOLDEN=1` writes the second document anew: read the difference.
+
+Nothing runs here but the family's own pure functions, on real caches: no loop, no client, no clock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import yaml
+
+from seamark.api.meta import Object, document, to_wire
+from seamark.core.apply import Answers, Refusal
+from seamark.core.cache import Cache, Index
+from seamark.core.calls import Call, Failed, Results
+from seamark.core.client import Client
+from seamark.core.conditions import Stamp
+from seamark.core.controller import Controller, Group, Wanted, kinds
+from seamark.core.source import Informer
+from seamark.core.view import View
+from seamark.core.waker import Declaration
+from seamark.core.watch import Watch
+
+NOW = "2026-01-01T00:00:00Z"
+FOR_EVER = float("inf")
+
+
+def files(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("*.yaml"))
+    assert found, f"no scenarios in {folder}"
+    return found
+
+
+def check(path: Path, controllers: Iterable[Declaration]) -> None:
+    """Plays the scenario and compares with its golden second document."""
+    text = path.read_text()
+    given, golden = [*yaml.safe_load_all(text), None][:2]
+    got = plain(Play(tuple(controllers), given).run())
+    if os.environ.get("UPDATE_GOLDEN"):
+        first = text.split("\n---\n")[0].rstrip()
+        path.write_text(f"{first}\n---\n{yaml.safe_dump(got, sort_keys=False, width=118)}")
+        return
+    assert got == golden, f"{path.name} (UPDATE_GOLDEN=1 writes it anew)"
+
+
+class Play:
+    """One look of every controller at what is given: groups first, as their reports are facts for the others."""
+
+    def __init__(self, controllers: tuple[Declaration, ...], given: Mapping[str, Any]) -> None:
+        self._controllers = controllers
+        self._given = given
+        everything = dict.fromkeys(kind for controller in controllers for kind in kinds(controller))
+        self._informers = {kind: self._informer(kind) for kind in everything}
+        for manifest in given["given"]:
+            self._put(manifest)
+
+    def _informer(self, kind: type[Object]) -> Informer[Any]:
+        indexes: list[Index[Any]] = [i for c in self._controllers for i in c.indexes if i.kind is kind]
+        informer: Informer[Any] = Informer(Watch(Client(None, manager="nobody"), kind, Random(0)), ())  # type: ignore[arg-type]  # nothing is sent
+        informer.cache = Cache(indexes)
+        return informer
+
+    def _put(self, manifest: Mapping[str, Any]) -> None:
+        for kind, informer in self._informers.items():
+            if (kind.RESOURCE.api_version, kind.RESOURCE.kind) == (manifest["apiVersion"], manifest["kind"]):
+                informer.cache.put(msgspec.convert(manifest, kind))
+                return
+        raise AssertionError(f"{manifest['kind']} is not read by this family")
+
+    def run(self) -> dict[str, Any]:
+        for controller in self._controllers:
+            if isinstance(controller, Group):
+                self._group(controller)
+        said: dict[str, Any] = {}
+        for controller in self._controllers:
+            if isinstance(controller, Controller):
+                for obj in sorted(self._informers[controller.kind].cache, key=lambda one: one.key):
+                    if (told := self._object(controller, obj)) is not None:
+                        said[f"{controller.kind.RESOURCE.kind} {obj.key}"] = told
+        return said
+
+    def _view(self) -> View:
+        return View(self._informers, 0.0)
+
+    def _group(self, group: Group[Any]) -> None:
+        keys = {
+            key: None
+            for kind, keyed in group.keyed.items()
+            for obj in self._informers[kind].cache
+            for key in keyed(obj)
+        }
+        for key in keys:
+            seen = group.observe(self._view(), key, Results())
+            if seen is not None:
+                wanted = group.desire(seen)
+                group.reports.publish(key, group.report(seen, self._answers(wanted)))
+
+    def _object(self, controller: Controller[Any], obj: Any) -> dict[str, Any] | None:
+        asked = controller.observe(self._view(), obj, Results())
+        if asked is None:
+            return None
+        calls = controller.desire(asked).calls
+        seen = controller.observe(self._view(), obj, self._results(calls))
+        wanted = controller.desire(seen)
+        answers = self._answers(wanted)
+        judged = controller.judge(seen, answers)
+        mode = controller.status
+        status = mode.stamped(judged, mode.said(obj, judged), Stamp(obj.metadata.generation, NOW))
+        notices = controller.announce(seen, answers) if controller.announce else ()
+        return {
+            **({"wanted": shown} if (shown := shown_wants(wanted)) else {}),
+            "status": to_wire(status),
+            **({"events": [asdict(notice) for notice in notices]} if notices else {}),
+        }
+
+    def _results(self, calls: Iterable[Call[Any]]) -> Results:
+        told: Mapping[str, Any] = self._given.get("calls") or {}
+        answers = {}
+        for call in calls:
+            if call.target in told:
+                answer = told[call.target]
+                outcome = Failed(answer["failed"]) if "failed" in answer else answer.get("value")
+                answers[call.target] = Results.answer(call, outcome, 0.0 if answer.get("stale") else FOR_EVER)
+        return Results(answers, 0.0)
+
+    def _answers(self, wanted: Wanted) -> Answers:
+        refused = self._given.get("refused") or {}
+        refusals = {role: Refusal(**refused[role]) for role in wanted.children if role in refused}
+        return Answers({role: child for role, child in wanted.children.items() if role not in refusals}, refusals)
+
+
+def shown_wants(wanted: Wanted) -> dict[str, Any]:
+    shown = {
+        "children": {role: document(child) for role, child in wanted.children.items()},
+        "calls": [{"target": call.target, "action": type(call.action).__name__} for call in wanted.calls],
+        "annotations": dict(wanted.annotations),
+        "finalizer": wanted.finalizer,
+    }
+    return {name: value for name, value in shown.items() if value}
+
+
+def plain(value: Any) -> Any:
+    """As YAML would give it back."""
+    return yaml.safe_load(yaml.safe_dump(value, sort_keys=False))

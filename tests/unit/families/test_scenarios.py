@@ -1,0 +1,26 @@
+"""Every scenario of every family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seamark.core.waker import Declaration
+from seamark.families.gateway.controllers import controllers as gateway
+from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller as greetings
+from tests.unit.families.scenarios import check, files
+
+HERE = Path(__file__).parent
+FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
+    "sample/greeting": lambda: (greetings(MemoryBoard()),),
+    "gateway/httproute": gateway,
+}
+SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]
+
+
+@pytest.mark.parametrize(("family", "path"), SCENARIOS, ids=[f"{family}: {path.stem}" for family, path in SCENARIOS])
+def test_scenario(family: str, path: Path) -> None:
+    check(path, FAMILIES[family]())
