@@ -49,25 +49,16 @@ def document(call: Call) -> Json:
 
 
 def check_kind(kind: Kind, found: Json) -> Json:
+    """The document, sure to be of this kind; what it does not say, the path said."""
     names = kind.names
-    api_version, name = found.get("apiVersion"), found.get("kind")
-    if not name and not api_version:
-        # What the path says is understood.
-        return {"apiVersion": names.api_version, "kind": names.kind, **found}
-    if not name:
-        raise bad_request(f"Object 'Kind' is missing in '{msgspec.json.encode(found).decode()}'")
+    api_version, name = found.get("apiVersion") or names.api_version, found.get("kind") or names.kind
     if (api_version, name) != (names.api_version, names.kind):
-        wanted = (
-            f"{names.group}/{names.version}, Kind={names.kind}"
-            if names.group
-            else f"/{names.version}, Kind={names.kind}"
-        )
+        version = api_version.rpartition("/")[2]
         raise bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({names.api_version})"
-            if name == names.kind
-            else f"no kind match: {name} in version {api_version} is not {wanted}"
+            f'{name} in version "{version}" cannot be handled as a {names.kind}: '
+            f'no kind "{name}" is registered for version "{api_version}"'
         )
-    return found
+    return {**found, "apiVersion": api_version, "kind": name}
 
 
 def read(call: Call, found: Json, kind: Kind | None = None) -> Json:

@@ -79,6 +79,10 @@ class Kind:
     def serve(self, stored: Json) -> Json:
         return stored
 
+    def listed(self, obj: Json) -> Json:
+        """An object as an item of a list."""
+        return obj
+
     def store(self, obj: Json) -> Json:
         return obj
 
@@ -109,6 +113,9 @@ class Kind:
     def field_path(self, label: str) -> str | None:
         """Which path a field selector's label reads."""
         return label if label in ("metadata.name", "metadata.namespace") else None
+
+    def unknown_field(self, label: str) -> str:
+        return f"field label not supported: {label}"
 
     def grace(self, obj: Json, asked: int | None) -> int | None:
         """How long deletion waits for somebody to finish; nothing where it does not wait at all."""

@@ -12,8 +12,8 @@ from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.managed import Writer
 from seamark.cluster.embedded.patches import PatchError, json_patch, merge_patch
-from seamark.cluster.embedded.status import ApiError, Json, bad_request, conflict, unsupported_media
-from seamark.cluster.embedded.writes import Writes
+from seamark.cluster.embedded.status import ApiError, Json, bad_request, compact, conflict, invalid, invalid_object
+from seamark.cluster.embedded.writes import Writes, nameless
 from seamark.core.clock import timestamp
 
 
@@ -32,14 +32,14 @@ class Patching:
         if isinstance(call.kind, BuiltinKind):
             accepted.append(bodies.STRATEGIC)
         if media not in accepted:
-            raise unsupported_media(media, [*accepted, bodies.APPLY, "application/apply-patch+cbor"])
+            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
         if call.option("force") is not None:
             raise _force_only_for_apply()
         old = self._writes.live(call)
         if old is None:
             raise self._writes.missing(call)
         patched = self._patched(call, media, old)
-        new = bodies.read(call, patched)
+        new = self._read(call, patched)
         self._check_identity(call, new)
         new = self._writes.claimed(call, old, new, new["metadata"].get("managedFields"))
         return self._writes.replace(call, new, old), False
@@ -51,8 +51,8 @@ class Patching:
                 patched = json_patch(old, patch)
             else:
                 if not isinstance(patch, dict):
-                    raise bad_request(
-                        "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}"
+                    raise PatchError(
+                        "json: cannot unmarshal array into Go value of type map[string]interface {}", malformed=True
                     )
                 if media == bodies.MERGE:
                     patched = merge_patch(old, patch)
@@ -69,6 +69,19 @@ class Patching:
         if not isinstance(patched, dict):
             raise bad_request("the patched object is no object")
         return bodies.check_kind(call.kind, patched)
+
+    @staticmethod
+    def _read(call: Call, patched: Json) -> Json:
+        """The patched object. Unknown fields are the patch's mistake, so they are told as one."""
+        unknown: list[str] = []
+        new = call.kind.read(patched, unknown)
+        if unknown and call.option("fieldValidation") == "Strict":
+            listed = ", ".join(f'unknown field "{name}"' for name in sorted(unknown))
+            error = invalid("patch", compact(patched), f"strict decoding error: {listed}")
+            raise invalid_object("", "", "", [error])
+        if unknown:
+            bodies.complain(call, unknown)
+        return new
 
     def _check_identity(self, call: Call, new: Json) -> None:
         meta = new["metadata"]
@@ -94,12 +107,10 @@ class Patching:
 
     def _check_config(self, call: Call, config: Json) -> None:
         names = call.kind.names
-        if not config.get("kind") or not config.get("apiVersion"):
-            missing = "Kind" if not config.get("kind") else "apiVersion"
-            raise bad_request(f"Object '{missing}' is missing")
-        if (config["apiVersion"], config["kind"]) != (names.api_version, names.kind):
-            group, _, version = config["apiVersion"].rpartition("/")
-            raise bad_request(f"invalid object type: {group}/{version}, Kind={config['kind']}")
+        api_version, kind = config.get("apiVersion", ""), config.get("kind", "")
+        if (api_version, kind) != (names.api_version, names.kind):
+            group, _, version = api_version.rpartition("/")
+            raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
         meta = config.setdefault("metadata", {})
         if meta.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
@@ -107,13 +118,8 @@ class Patching:
             raise bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
             )
-        meta["name"] = call.name
-        if names.namespaced:
-            if meta.get("namespace", call.namespace) != call.namespace:
-                raise bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request"
-                )
-            meta["namespace"] = call.namespace
+        if names.namespaced and meta.get("namespace", call.namespace) != call.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
     def _apply_new(self, call: Call, config: Json) -> Json:
         meta = config["metadata"]
@@ -122,6 +128,11 @@ class Patching:
             why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
             raise conflict(names.group, names.plural, call.name, why)
         new = self._merged(call, config, call.kind.empty(), {})
+        if not meta.get("name"):
+            raise nameless(call.name)
+        if names.namespaced:
+            new["metadata"]["namespace"] = call.namespace
+        new["metadata"].pop("resourceVersion", None)
         return self._writes.insert(call, new)
 
     def _merged(self, call: Call, config: Json, old: Json, entries: managed.Entries) -> Json:
@@ -145,6 +156,13 @@ class Patching:
     def _complain(call: Call, config: Json) -> None:
         unknown: list[str] = []
         call.kind.read(config, unknown)
+        if unknown and isinstance(call.kind, BuiltinKind):
+            names, meta = call.kind.names, config["metadata"]
+            where = (
+                f"{meta.get('namespace', '')}/{meta.get('name', '')}; {names.group}/{names.version}, Kind={names.kind}"
+            )
+            problem = f".{unknown[0]}: field not declared in schema"
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {problem}")
         if unknown:
             bodies.complain(call, unknown)
 

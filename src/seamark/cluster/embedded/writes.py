@@ -33,6 +33,10 @@ STALE = "the object has been modified; please apply your changes to the latest v
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
+def nameless(name: str) -> ApiError:
+    return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+
+
 class Admission(Protocol):
     """Who else has a say: before the rules of the kind (and may change the object), and after them."""
 
@@ -70,6 +74,7 @@ class Writes:
     def create(self, call: Call, document: Json) -> Json:
         obj = bodies.read(call, document)
         self._place(call, obj)
+        wipe(obj["metadata"])
         obj = self.claimed(call, call.kind.empty(), obj, obj["metadata"].get("managedFields"))
         return self.insert(call, obj)
 
@@ -77,8 +82,7 @@ class Writes:
         """A read object whose fields are claimed, from admission on."""
         kind, meta = call.kind, obj["metadata"]
         self._admission.mutate(call, obj, None)
-        for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-            meta.pop(field, None)
+        wipe(meta)
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = self._generated(meta["generateName"])
         meta["uid"] = self._uid()
@@ -162,7 +166,7 @@ class Writes:
         obj = bodies.read(call, document)
         meta = obj["metadata"]
         if not meta.get("name"):
-            raise bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+            raise nameless(call.name)
         if meta["name"] != call.name:
             raise bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
@@ -214,10 +218,7 @@ class Writes:
         kind, meta = call.kind, new["metadata"]
         version = meta.get("resourceVersion", "")
         if version and not version.isdigit():
-            error = invalid(
-                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
-            )
-            raise invalid_object(kind.names.group, kind.names.kind, call.name, [error])
+            raise ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
         if version in ("", "0"):
             if not kind.policy.unconditional_update:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -257,6 +258,12 @@ class Writes:
     def _held_by_spec(obj: Json) -> bool:
         """A namespace is held by the finalizers of its spec, too."""
         return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+
+
+def wipe(meta: Json) -> None:
+    """Forget what only the server says about a new object."""
+    for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        meta.pop(field, None)
 
 
 def same_but_for_time(new: Json, old: Json) -> bool:

@@ -75,6 +75,14 @@ class BuiltinKind(Kind):
         obj["kind"] = self.names.kind
         return obj
 
+    def listed(self, obj: Json) -> Json:
+        return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
+
+    def unknown_field(self, label: str) -> str:
+        if self.rules.fields:
+            return super().unknown_field(label)
+        return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
     def empty(self) -> Json:
         return self.normalised({}, [])
 
@@ -83,8 +91,6 @@ class BuiltinKind(Kind):
             obj["status"] = self.empty()["status"]
         if self.rules.generation:
             obj["metadata"]["generation"] = 1
-        else:
-            obj["metadata"].pop("generation", None)
         self.rules.create(obj)
 
     def prepare_update(self, new: Json, old: Json) -> None:
