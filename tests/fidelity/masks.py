@@ -13,7 +13,10 @@ _GENERATED = re.compile(r"gen-[a-z0-9]{5}")
 _VERSION = re.compile(r"(resource version: |in record \(|precondition \()\d+")
 
 # Why a body could not be read is said in the words of Go's decoders.
-_DECODING = re.compile(r"(cannot be handled as a \w+: |continue key is not valid: )(?!strict).*")
+_DECODING = re.compile(
+    r"(cannot be handled as a \w+: |continue key is not valid: |is unrecognized \(must be of type \w+\): "
+    r"|failed to create typed patch object)(?!strict).*"
+)
 _STORAGE = re.compile(r"StorageError: .* AdditionalErrorMsg: ")
 _VALUE = re.compile(r"^(.*?: )([\[{].*[\]}])(: .*)?$")
 

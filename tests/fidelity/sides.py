@@ -148,19 +148,14 @@ class Player:
         if not isinstance(value, str) or "$" not in value:
             return value
         meta = known.get("metadata", {})
-        match value:
-            case "$object":
-                return known or {"metadata": {}}
-            case "$rv":
-                return meta.get("resourceVersion", "1")
-            case "$uid":
-                return meta.get("uid", "none")
-            case "$continue":
-                return self._token
-            case "$listversion":
-                return self._list_version or "1"
-            case _:
-                return self._placed(value)
+        special = {
+            "$object": known or {"metadata": {}},
+            "$rv": meta.get("resourceVersion", "1"),
+            "$uid": meta.get("uid", "none"),
+            "$continue": self._token,
+            "$listversion": self._list_version or "1",
+        }
+        return special[value] if value in special else self._placed(value)
 
     def _learn(self, path: str, body: Any) -> None:
         if not isinstance(body, dict):
@@ -173,5 +168,5 @@ class Player:
                 self._objects[f"{path}/{item['metadata']['name']}"] = item
         elif body.get("kind") != "Status" and meta.get("resourceVersion"):
             name = meta.get("name", "")
-            base = path.split("/status")[0]
+            base = path.split("/status", maxsplit=1)[0]
             self._objects[base if base.endswith(f"/{name}") else f"{base}/{name}"] = body

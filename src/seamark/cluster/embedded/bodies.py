@@ -45,20 +45,7 @@ def document(call: Call) -> Json:
     found = decode(call.body, media)
     if not isinstance(found, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {call.kind.names.kind})")
-    return check_kind(call.kind, found)
-
-
-def check_kind(kind: Kind, found: Json) -> Json:
-    """The document, sure to be of this kind; what it does not say, the path said."""
-    names = kind.names
-    api_version, name = found.get("apiVersion") or names.api_version, found.get("kind") or names.kind
-    if (api_version, name) != (names.api_version, names.kind):
-        version = api_version.rpartition("/")[2]
-        raise bad_request(
-            f'{name} in version "{version}" cannot be handled as a {names.kind}: '
-            f'no kind "{name}" is registered for version "{api_version}"'
-        )
-    return {**found, "apiVersion": api_version, "kind": name}
+    return call.kind.recognised(found)
 
 
 def read(call: Call, found: Json, kind: Kind | None = None) -> Json:

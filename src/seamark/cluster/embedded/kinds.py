@@ -72,12 +72,23 @@ class Kind:
     def read(self, document: Json, unknown: list[str]) -> Json:
         raise NotImplementedError
 
+    def recognised(self, document: Json) -> Json:
+        """The document with apiVersion and kind, if it is of this kind."""
+        raise NotImplementedError
+
+    def misfit(self, config: Json) -> str:
+        """Why the fields of an applied configuration can't be told apart; nothing where they can."""
+        raise NotImplementedError
+
     def empty(self) -> Json:
         """The object before anything was said about it: what the first write is compared with."""
         return {"apiVersion": self.names.api_version, "kind": self.names.kind, "metadata": {}}
 
     def serve(self, stored: Json) -> Json:
         return stored
+
+    def list_metadata(self, version: str) -> Json:
+        return {"resourceVersion": version}
 
     def listed(self, obj: Json) -> Json:
         """An object as an item of a list."""

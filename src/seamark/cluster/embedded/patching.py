@@ -12,7 +12,16 @@ from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.managed import Writer
 from seamark.cluster.embedded.patches import PatchError, json_patch, merge_patch
-from seamark.cluster.embedded.status import ApiError, Json, bad_request, compact, conflict, invalid, invalid_object
+from seamark.cluster.embedded.status import (
+    ApiError,
+    Json,
+    bad_request,
+    compact,
+    conflict,
+    invalid,
+    invalid_object,
+    unsupported_media,
+)
 from seamark.cluster.embedded.writes import Writes, nameless
 from seamark.core.clock import timestamp
 
@@ -32,7 +41,9 @@ class Patching:
         if isinstance(call.kind, BuiltinKind):
             accepted.append(bodies.STRATEGIC)
         if media not in accepted:
-            raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+            if isinstance(call.kind, BuiltinKind):
+                raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+            raise unsupported_media(media, [*accepted, bodies.APPLY])
         if call.option("force") is not None:
             raise _force_only_for_apply()
         old = self._writes.live(call)
@@ -68,23 +79,29 @@ class Patching:
             raise bad_request(str(error)) from None
         if not isinstance(patched, dict):
             raise bad_request("the patched object is no object")
-        return bodies.check_kind(call.kind, patched)
+        return call.kind.recognised(patched)
 
     @staticmethod
     def _read(call: Call, patched: Json) -> Json:
         """The patched object. Unknown fields are the patch's mistake, so they are told as one."""
         unknown: list[str] = []
-        new = call.kind.read(patched, unknown)
+        try:
+            new = call.kind.read(patched, unknown)
+        except ApiError as error:
+            raise invalid_object("", "", "", [invalid("patch", compact(patched), error.message)]) from None
         if unknown and call.option("fieldValidation") == "Strict":
             listed = ", ".join(f'unknown field "{name}"' for name in sorted(unknown))
-            error = invalid("patch", compact(patched), f"strict decoding error: {listed}")
-            raise invalid_object("", "", "", [error])
+            raise invalid_object("", "", "", [invalid("patch", compact(patched), f"strict decoding error: {listed}")])
         if unknown:
             bodies.complain(call, unknown)
         return new
 
     def _check_identity(self, call: Call, new: Json) -> None:
         meta = new["metadata"]
+        if meta.get("name") != call.name:
+            raise bad_request(
+                f"the name of the object ({meta.get('name', '')}) does not match the name on the URL ({call.name})"
+            )
         if meta.get("namespace", "") != (call.namespace if call.kind.names.namespaced else ""):
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
@@ -142,10 +159,10 @@ class Patching:
             before = Writer("before-first-apply", "Update", kind.names.api_version, call.subresource)
             entries = managed.after_update(kind.shape, {}, kind.empty(), old, (before, now, self._resets(call)))
         live = {**old, "metadata": {key: one for key, one in old["metadata"].items() if key != "managedFields"}}
+        self._complain(call, config)
         writer = Writer(call.manager, "Apply", kind.names.api_version, call.subresource)
         force = call.option("force") in ("true", "1")
         applied = managed.apply(kind.shape, entries, live, config, (writer, now, self._resets(call), force))
-        self._complain(call, config)
         new = kind.read(applied.document, [])
         new["metadata"].pop("managedFields", None)
         if applied.entries:
@@ -154,17 +171,13 @@ class Patching:
 
     @staticmethod
     def _complain(call: Call, config: Json) -> None:
-        unknown: list[str] = []
-        call.kind.read(config, unknown)
-        if unknown and isinstance(call.kind, BuiltinKind):
+        problem = call.kind.misfit(config)
+        if problem:
             names, meta = call.kind.names, config["metadata"]
             where = (
                 f"{meta.get('namespace', '')}/{meta.get('name', '')}; {names.group}/{names.version}, Kind={names.kind}"
             )
-            problem = f".{unknown[0]}: field not declared in schema"
             raise ApiError(500, "", f"failed to create typed patch object ({where}): {problem}")
-        if unknown:
-            bodies.complain(call, unknown)
 
     @staticmethod
     def _resets(call: Call) -> Trie:

@@ -69,7 +69,7 @@ class Reads:
         table = self._revisions.at(call.kind.storage, revision)
         keys = scoped_keys(table, call.namespace, start)
         items, last, rest = _take(call.kind, table, keys, matches, limit)
-        metadata: Json = {"resourceVersion": str(revision)}
+        metadata: Json = call.kind.list_metadata(str(revision))
         if last is not None:
             metadata["continue"] = _token(revision, last)
             if matches is None:

@@ -91,7 +91,7 @@ class Writes:
         errors = kind.validate_create(obj)
         errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
         if errors:
-            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+            raise invalid_object(kind.names.group, obj["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, obj, None)
         key = (meta.get("namespace", ""), meta["name"])
         if meta.get("resourceVersion"):
@@ -203,7 +203,7 @@ class Writes:
         errors += check_metadata_update(meta, old_meta)
         errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
         if errors:
-            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+            raise invalid_object(kind.names.group, new["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, new, old)
         self._admission.allocate(call, new, old)
         return self._commit(call, new, old)

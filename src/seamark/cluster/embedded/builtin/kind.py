@@ -63,6 +63,25 @@ class BuiltinKind(Kind):
         self.rules.default(obj)
         return obj
 
+    def recognised(self, document: Json) -> Json:
+        names = self.names
+        api_version, name = document.get("apiVersion") or names.api_version, document.get("kind") or names.kind
+        if (api_version, name) != (names.api_version, names.kind):
+            version = api_version.rpartition("/")[2]
+            raise bad_request(
+                f'{name} in version "{version}" cannot be handled as a {names.kind}: '
+                f'no kind "{name}" is registered for version "{api_version}"'
+            )
+        return {**document, "apiVersion": api_version, "kind": name}
+
+    def misfit(self, config: Json) -> str:
+        unknown: list[str] = []
+        try:
+            self._normalise(config, unknown)
+        except MismatchError as error:
+            return error.sentence()
+        return f".{unknown[0]}: field not declared in schema" if unknown else ""
+
     def normalised(self, document: Json, unknown: list[str]) -> Json:
         try:
             obj: Json = self._normalise(document, unknown)
