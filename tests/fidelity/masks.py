@@ -15,7 +15,7 @@ _VERSION = re.compile(r"(resource version: |in record \(|precondition \()\d+")
 # Why a body could not be read is said in the words of Go's decoders.
 _DECODING = re.compile(
     r"(cannot be handled as a \w+: |continue key is not valid: |is unrecognized \(must be of type \w+\): "
-    r"|failed to create typed patch object)(?!strict).*"
+    r"|failed to (?:create typed patch object|convert new object))(?!strict).*"
 )
 _STORAGE = re.compile(r"StorageError: .* AdditionalErrorMsg: ")
 _VALUE = re.compile(r"^(.*?: )([\[{].*[\]}])(: .*)?$")
@@ -49,7 +49,8 @@ def text(value: str) -> str:
     value = _TIME.sub("<time>", value)
     value = _ADDRESS.sub("<address>", value)
     value = _GENERATED.sub("gen-<name>", value)
-    value = _DECODING.sub(r"\1<why>", value)
+    value = value.partition("\n@@")[0]  # a diff of Go structs follows
+    value = _DECODING.sub("<can't be read>", value)
     value = _STORAGE.sub("", value)
     return _VERSION.sub(r"\1<version>", value)
 
@@ -71,7 +72,7 @@ def comparable(code: int, body: Any) -> Any:
     shown = masked(body)
     if isinstance(shown, dict) and shown.get("kind") == "Status" and code >= 400:
         causes = (shown.get("details") or {}).get("causes") or ()
-        if len(causes) > 1 or any("Invalid value: [" in cause.get("message", "") for cause in causes):
+        if len(causes) > 1 or any(_VALUE.match(cause.get("message", "")) for cause in causes):
             shown["message"] = shown.get("message", "").partition(" is invalid")[0].partition(" conflicts: ")[0]
         elif causes and causes[0].get("field") == "patch":
             shown["message"] = causes[0]["message"] = "<patch>"

@@ -93,12 +93,12 @@ class Writes:
         if errors:
             raise invalid_object(kind.names.group, obj["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, obj, None)
+        self._admission.allocate(call, obj, None)
         key = (meta.get("namespace", ""), meta["name"])
-        if meta.get("resourceVersion"):
+        if meta.get("resourceVersion") and not call.dry_run:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         if self._revisions.get(kind.storage, key) is not None:
             raise already_exists(kind.names.group, kind.names.plural, meta["name"])
-        self._admission.allocate(call, obj, None)
         return self._put(call, key, obj)
 
     def _place(self, call: Call, obj: Json) -> None:
@@ -176,6 +176,12 @@ class Writes:
         if old is None:
             if not call.kind.policy.create_on_update or call.subresource:
                 raise self.missing(call)
+            if meta.get("uid"):
+                why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+                raise self._conflict(call, why)
+            _check_number(meta.get("resourceVersion", ""))
+            if not call.dry_run:
+                meta.pop("resourceVersion", None)
             obj = self.claimed(call, call.kind.empty(), obj, meta.get("managedFields"))
             return self.insert(call, obj), True
         uid = meta.get("uid", "")
@@ -217,8 +223,7 @@ class Writes:
     def _check_version(self, call: Call, new: Json, old: Json) -> None:
         kind, meta = call.kind, new["metadata"]
         version = meta.get("resourceVersion", "")
-        if version and not version.isdigit():
-            raise ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        _check_number(version)
         if version in ("", "0"):
             if not kind.policy.unconditional_update:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -258,6 +263,11 @@ class Writes:
     def _held_by_spec(obj: Json) -> bool:
         """A namespace is held by the finalizers of its spec, too."""
         return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+
+
+def _check_number(version: str) -> None:
+    if version and not version.isdigit():
+        raise ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
 
 
 def wipe(meta: Json) -> None:
