@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from seamark.cluster.embedded.builtin.addresses import Addresses
+from seamark.cluster.embedded.builtin.objects import admit_node
+from seamark.cluster.embedded.builtin.workloads import admit_pod
 from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.revisions import Revisions
 from seamark.cluster.embedded.status import ApiError, Json, forbidden, not_found
@@ -18,9 +20,12 @@ class Chain:
         self._addresses = addresses
 
     def mutate(self, call: Call, new: Json, old: Json | None) -> None:
-        del new
         if old is None and call.kind.names.namespaced:
             self._check_namespace(call)
+        if old is None and call.kind.storage == "pods":
+            admit_pod(new)
+        if old is None and call.kind.storage == "nodes":
+            admit_node(new)
 
     def validate(self, call: Call, new: Json | None, old: Json | None) -> None:
         if new is None and call.kind.storage == "namespaces" and call.name in IMMORTAL:

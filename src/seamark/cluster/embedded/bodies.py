@@ -45,29 +45,7 @@ def document(call: Call) -> Json:
     found = decode(call.body, media)
     if not isinstance(found, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {call.kind.names.kind})")
-    return check_kind(call.kind, found)
-
-
-def check_kind(kind: Kind, found: Json) -> Json:
-    names = kind.names
-    api_version, name = found.get("apiVersion"), found.get("kind")
-    if not name and not api_version:
-        # What the path says is understood.
-        return {"apiVersion": names.api_version, "kind": names.kind, **found}
-    if not name:
-        raise bad_request(f"Object 'Kind' is missing in '{msgspec.json.encode(found).decode()}'")
-    if (api_version, name) != (names.api_version, names.kind):
-        wanted = (
-            f"{names.group}/{names.version}, Kind={names.kind}"
-            if names.group
-            else f"/{names.version}, Kind={names.kind}"
-        )
-        raise bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version ({names.api_version})"
-            if name == names.kind
-            else f"no kind match: {name} in version {api_version} is not {wanted}"
-        )
-    return found
+    return call.kind.recognised(found)
 
 
 def read(call: Call, found: Json, kind: Kind | None = None) -> Json:

@@ -208,7 +208,7 @@ class Deletes:
         }
 
 
-_RETURNED = {"Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "PersistentVolume", "ResourceQuota"}
+_RETURNED = {"Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace", "ResourceQuota"}
 
 
 def encode_options(options: Options) -> bytes:

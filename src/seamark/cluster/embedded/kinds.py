@@ -72,12 +72,27 @@ class Kind:
     def read(self, document: Json, unknown: list[str]) -> Json:
         raise NotImplementedError
 
+    def recognised(self, document: Json) -> Json:
+        """The document with apiVersion and kind, if it is of this kind."""
+        raise NotImplementedError
+
+    def misfit(self, config: Json) -> str:
+        """Why the fields of an applied configuration can't be told apart; nothing where they can."""
+        raise NotImplementedError
+
     def empty(self) -> Json:
         """The object before anything was said about it: what the first write is compared with."""
         return {"apiVersion": self.names.api_version, "kind": self.names.kind, "metadata": {}}
 
     def serve(self, stored: Json) -> Json:
         return stored
+
+    def list_metadata(self, version: str) -> Json:
+        return {"resourceVersion": version}
+
+    def listed(self, obj: Json) -> Json:
+        """An object as an item of a list."""
+        return obj
 
     def store(self, obj: Json) -> Json:
         return obj
@@ -109,6 +124,9 @@ class Kind:
     def field_path(self, label: str) -> str | None:
         """Which path a field selector's label reads."""
         return label if label in ("metadata.name", "metadata.namespace") else None
+
+    def unknown_field(self, label: str) -> str:
+        return f"field label not supported: {label}"
 
     def grace(self, obj: Json, asked: int | None) -> int | None:
         """How long deletion waits for somebody to finish; nothing where it does not wait at all."""

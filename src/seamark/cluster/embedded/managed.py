@@ -22,7 +22,7 @@ from seamark.cluster.embedded.fieldsets import (
 )
 from seamark.cluster.embedded.merging import MISSING, Changes, compare, field_set, merge, remove
 from seamark.cluster.embedded.shapes import MergeError, Shape, with_named_fields
-from seamark.cluster.embedded.status import ApiError, Json, bad_request, internal, quoted
+from seamark.cluster.embedded.status import ApiError, Json, bad_request, quoted
 
 MAX_UPDATERS = 10
 """More entries of updates than this are folded into one bucket per version."""
@@ -195,7 +195,7 @@ def apply(shape: Shape, entries: Entries, live: Json, config: Json, write: tuple
         merged = merge(shape, live, config)
         claimed = without(field_set(shape, config), ignored)
     except MergeError as error:
-        raise internal(f"failed to create typed patch object: {error}") from None
+        raise ApiError(500, "", f"failed to create typed patch object: {error}") from None
     entry = Entry(writer, now, claimed)
     identity = entry.identity()
     before = entries.get(identity)

@@ -89,7 +89,7 @@ def qualified(text: str) -> list[str]:
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         return [
-            f"a qualified name {_WORDS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+            f"a valid label key {_WORDS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
             f"'{_QUALIFIED}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         ]
     problems = []

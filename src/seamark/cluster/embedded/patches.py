@@ -32,7 +32,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 def json_patch(target: Any, operations: Any) -> Any:
     """RFC 6902."""
     if not isinstance(operations, list):
-        raise PatchError("json: cannot unmarshal object into Go value of type jsonpatch.Patch", malformed=True)
+        raise PatchError("json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp", malformed=True)
     result = copy.deepcopy(target)
     for operation in operations:
         if not isinstance(operation, dict):

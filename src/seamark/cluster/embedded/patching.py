@@ -12,8 +12,17 @@ from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.managed import Writer
 from seamark.cluster.embedded.patches import PatchError, json_patch, merge_patch
-from seamark.cluster.embedded.status import ApiError, Json, bad_request, conflict, unsupported_media
-from seamark.cluster.embedded.writes import Writes
+from seamark.cluster.embedded.status import (
+    ApiError,
+    Json,
+    bad_request,
+    compact,
+    conflict,
+    invalid,
+    invalid_object,
+    unsupported_media,
+)
+from seamark.cluster.embedded.writes import Writes, nameless
 from seamark.core.clock import timestamp
 
 
@@ -32,14 +41,16 @@ class Patching:
         if isinstance(call.kind, BuiltinKind):
             accepted.append(bodies.STRATEGIC)
         if media not in accepted:
-            raise unsupported_media(media, [*accepted, bodies.APPLY, "application/apply-patch+cbor"])
+            if isinstance(call.kind, BuiltinKind):
+                raise ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+            raise unsupported_media(media, [*accepted, bodies.APPLY])
         if call.option("force") is not None:
             raise _force_only_for_apply()
         old = self._writes.live(call)
         if old is None:
             raise self._writes.missing(call)
         patched = self._patched(call, media, old)
-        new = bodies.read(call, patched)
+        new = self._read(call, patched)
         self._check_identity(call, new)
         new = self._writes.claimed(call, old, new, new["metadata"].get("managedFields"))
         return self._writes.replace(call, new, old), False
@@ -51,8 +62,8 @@ class Patching:
                 patched = json_patch(old, patch)
             else:
                 if not isinstance(patch, dict):
-                    raise bad_request(
-                        "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}"
+                    raise PatchError(
+                        "json: cannot unmarshal array into Go value of type map[string]interface {}", malformed=True
                     )
                 if media == bodies.MERGE:
                     patched = merge_patch(old, patch)
@@ -68,10 +79,29 @@ class Patching:
             raise bad_request(str(error)) from None
         if not isinstance(patched, dict):
             raise bad_request("the patched object is no object")
-        return bodies.check_kind(call.kind, patched)
+        return call.kind.recognised(patched)
+
+    @staticmethod
+    def _read(call: Call, patched: Json) -> Json:
+        """The patched object. Unknown fields are the patch's mistake, so they are told as one."""
+        unknown: list[str] = []
+        try:
+            new = call.kind.read(patched, unknown)
+        except ApiError as error:
+            raise invalid_object("", "", "", [invalid("patch", compact(patched), error.message)]) from None
+        if unknown and call.option("fieldValidation") == "Strict":
+            listed = ", ".join(f'unknown field "{name}"' for name in sorted(unknown))
+            raise invalid_object("", "", "", [invalid("patch", compact(patched), f"strict decoding error: {listed}")])
+        if unknown:
+            bodies.complain(call, unknown)
+        return new
 
     def _check_identity(self, call: Call, new: Json) -> None:
         meta = new["metadata"]
+        if meta.get("name") != call.name:
+            raise bad_request(
+                f"the name of the object ({meta.get('name', '')}) does not match the name on the URL ({call.name})"
+            )
         if meta.get("namespace", "") != (call.namespace if call.kind.names.namespaced else ""):
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
@@ -94,12 +124,10 @@ class Patching:
 
     def _check_config(self, call: Call, config: Json) -> None:
         names = call.kind.names
-        if not config.get("kind") or not config.get("apiVersion"):
-            missing = "Kind" if not config.get("kind") else "apiVersion"
-            raise bad_request(f"Object '{missing}' is missing")
-        if (config["apiVersion"], config["kind"]) != (names.api_version, names.kind):
-            group, _, version = config["apiVersion"].rpartition("/")
-            raise bad_request(f"invalid object type: {group}/{version}, Kind={config['kind']}")
+        api_version, kind = config.get("apiVersion", ""), config.get("kind", "")
+        if (api_version, kind) != (names.api_version, names.kind):
+            group, _, version = api_version.rpartition("/")
+            raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
         meta = config.setdefault("metadata", {})
         if meta.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
@@ -107,13 +135,8 @@ class Patching:
             raise bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
             )
-        meta["name"] = call.name
-        if names.namespaced:
-            if meta.get("namespace", call.namespace) != call.namespace:
-                raise bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request"
-                )
-            meta["namespace"] = call.namespace
+        if names.namespaced and meta.get("namespace", call.namespace) != call.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
     def _apply_new(self, call: Call, config: Json) -> Json:
         meta = config["metadata"]
@@ -122,6 +145,11 @@ class Patching:
             why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
             raise conflict(names.group, names.plural, call.name, why)
         new = self._merged(call, config, call.kind.empty(), {})
+        if not meta.get("name"):
+            raise nameless(call.name)
+        if names.namespaced:
+            new["metadata"]["namespace"] = call.namespace
+        new["metadata"].pop("resourceVersion", None)
         return self._writes.insert(call, new)
 
     def _merged(self, call: Call, config: Json, old: Json, entries: managed.Entries) -> Json:
@@ -131,10 +159,10 @@ class Patching:
             before = Writer("before-first-apply", "Update", kind.names.api_version, call.subresource)
             entries = managed.after_update(kind.shape, {}, kind.empty(), old, (before, now, self._resets(call)))
         live = {**old, "metadata": {key: one for key, one in old["metadata"].items() if key != "managedFields"}}
+        self._complain(call, config)
         writer = Writer(call.manager, "Apply", kind.names.api_version, call.subresource)
         force = call.option("force") in ("true", "1")
         applied = managed.apply(kind.shape, entries, live, config, (writer, now, self._resets(call), force))
-        self._complain(call, config)
         new = kind.read(applied.document, [])
         new["metadata"].pop("managedFields", None)
         if applied.entries:
@@ -143,10 +171,13 @@ class Patching:
 
     @staticmethod
     def _complain(call: Call, config: Json) -> None:
-        unknown: list[str] = []
-        call.kind.read(config, unknown)
-        if unknown:
-            bodies.complain(call, unknown)
+        problem = call.kind.misfit(config)
+        if problem:
+            names, meta = call.kind.names, config["metadata"]
+            where = (
+                f"{meta.get('namespace', '')}/{meta.get('name', '')}; {names.group}/{names.version}, Kind={names.kind}"
+            )
+            raise ApiError(500, "", f"failed to create typed patch object ({where}): {problem}")
 
     @staticmethod
     def _resets(call: Call) -> Trie:

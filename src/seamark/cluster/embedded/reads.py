@@ -20,7 +20,6 @@ from seamark.cluster.embedded.status import (
     bad_request,
     expired,
     field_forbidden,
-    invalid,
     invalid_object,
     not_found,
     too_large_version,
@@ -37,7 +36,7 @@ _EXPIRED_PAGE = (
 
 def predicate_of(call: Call) -> Predicate | None:
     labels = label_predicate(call.option("labelSelector") or "")
-    fields = field_predicate(call.option("fieldSelector") or "", call.kind.field_path)
+    fields = field_predicate(call.option("fieldSelector") or "", call.kind.field_path, call.kind.unknown_field)
     return both(labels, fields)
 
 
@@ -70,12 +69,12 @@ class Reads:
         table = self._revisions.at(call.kind.storage, revision)
         keys = scoped_keys(table, call.namespace, start)
         items, last, rest = _take(call.kind, table, keys, matches, limit)
-        metadata: Json = {"resourceVersion": str(revision)}
+        metadata: Json = call.kind.list_metadata(str(revision))
         if last is not None:
             metadata["continue"] = _token(revision, last)
             if matches is None:
                 metadata["remainingItemCount"] = rest
-        return list_document(call.kind, items, metadata)
+        return list_document(call.kind, [call.kind.listed(item) for item in items], metadata)
 
     def _revision_for(self, call: Call) -> int:
         asked = self._version(call)
@@ -101,8 +100,8 @@ class Reads:
         if not text:
             return 0
         if not text.isdigit():
-            message = f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-            raise invalid_object("meta.k8s.io", "ListOptions", "", [invalid("resourceVersion", text, message)])
+            why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+            raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
         return int(text)
 
     def _page(self, call: Call, token: str) -> tuple[int, ObjectKey]:
@@ -110,7 +109,7 @@ class Reads:
             found: Any = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
             revision, namespace, name = int(found["rv"]), str(found["ns"]), str(found["start"])
         except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError):
-            raise bad_request("continue key is not valid: illegal base64 data") from None
+            raise bad_request("invalid continue token: continue key is not valid: it can't be read") from None
         if call.option("resourceVersion") not in (None, "", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
         if revision < 0:

@@ -170,13 +170,15 @@ def lookup(obj: Json, path: str) -> str:
     return str(value)
 
 
-def field_predicate(text: str, allowed: Callable[[str], str | None]) -> Predicate | None:
+def field_predicate(
+    text: str, allowed: Callable[[str], str | None], complaint: Callable[[str], str]
+) -> Predicate | None:
     """`allowed` maps a field's label to the path it reads, or to nothing where the kind does not support it."""
     clauses = []
     for label, operator, value in parse_fields(text):
         path = allowed(label)
         if path is None:
-            raise bad_request(f"field label not supported: {label}")
+            raise bad_request(complaint(label))
         clauses.append((path, operator == "=", value))
     if not clauses:
         return None

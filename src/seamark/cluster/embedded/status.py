@@ -95,9 +95,12 @@ def internal(message: str) -> ApiError:
 
 
 def not_supported(group: str, resource: str, action: str) -> ApiError:
-    message = "the server does not allow this method on the requested resource"
-    del group, resource, action
-    return ApiError(405, "MethodNotAllowed", message, {})
+    message = f"{action} is not supported on resources of kind {quoted(_resource(group, resource))}"
+    return ApiError(405, "MethodNotAllowed", message, {"group": group, "kind": resource})
+
+
+def not_allowed() -> ApiError:
+    return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 
 def unsupported_media(got: str, accepted: list[str]) -> ApiError:

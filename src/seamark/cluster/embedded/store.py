@@ -16,12 +16,13 @@ from seamark.cluster.embedded.admission import Chain
 from seamark.cluster.embedded.builtin.addresses import Addresses
 from seamark.cluster.embedded.calls import ADMIN, Call, User, parse_path, verb_of
 from seamark.cluster.embedded.custom.definitions import Definitions
+from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.deletes import Deletes, read_options
 from seamark.cluster.embedded.patching import Patching
 from seamark.cluster.embedded.reads import Reads
 from seamark.cluster.embedded.registry import DEFINITIONS, Registry
 from seamark.cluster.embedded.revisions import Revisions, encode
-from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_supported
+from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_allowed, not_supported
 from seamark.cluster.embedded.watching import Pace, Watch, Watching
 from seamark.cluster.embedded.writes import Writes
 from seamark.core.clock import Clock, SystemClock
@@ -124,12 +125,12 @@ class Store:
         names, policy = call.kind.names, call.kind.policy
         if call.subresource and call.subresource not in policy.subresources:
             raise no_such_path()
-        if not call.subresource and call.verb not in policy.verbs:
-            raise not_supported(names.group, names.plural, call.verb)
-        if call.subresource and call.verb not in ("get", "update", "patch"):
-            raise not_supported(names.group, names.plural, call.verb)
-        if names.namespaced and not call.namespace and call.verb not in ("list", "watch"):
-            raise not_supported(names.group, names.plural, call.verb)
+        verbs = ("get", "update", "patch") if call.subresource else policy.verbs
+        placed = call.namespace or not names.namespaced or call.verb in ("list", "watch")
+        if call.verb not in verbs or not placed:
+            if isinstance(call.kind, CustomKind):
+                raise not_supported(names.group, names.plural, call.verb)
+            raise not_allowed()
 
     def _delete_collection(self, call: Call) -> Json:
         listed = self._reads.list(call)

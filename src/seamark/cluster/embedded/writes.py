@@ -33,6 +33,10 @@ STALE = "the object has been modified; please apply your changes to the latest v
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
+def nameless(name: str) -> ApiError:
+    return bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+
+
 class Admission(Protocol):
     """Who else has a say: before the rules of the kind (and may change the object), and after them."""
 
@@ -70,6 +74,7 @@ class Writes:
     def create(self, call: Call, document: Json) -> Json:
         obj = bodies.read(call, document)
         self._place(call, obj)
+        wipe(obj["metadata"])
         obj = self.claimed(call, call.kind.empty(), obj, obj["metadata"].get("managedFields"))
         return self.insert(call, obj)
 
@@ -77,8 +82,7 @@ class Writes:
         """A read object whose fields are claimed, from admission on."""
         kind, meta = call.kind, obj["metadata"]
         self._admission.mutate(call, obj, None)
-        for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
-            meta.pop(field, None)
+        wipe(meta)
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = self._generated(meta["generateName"])
         meta["uid"] = self._uid()
@@ -87,14 +91,14 @@ class Writes:
         errors = kind.validate_create(obj)
         errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
         if errors:
-            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+            raise invalid_object(kind.names.group, obj["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, obj, None)
+        self._admission.allocate(call, obj, None)
         key = (meta.get("namespace", ""), meta["name"])
-        if meta.get("resourceVersion"):
+        if meta.get("resourceVersion") and not call.dry_run:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
         if self._revisions.get(kind.storage, key) is not None:
             raise already_exists(kind.names.group, kind.names.plural, meta["name"])
-        self._admission.allocate(call, obj, None)
         return self._put(call, key, obj)
 
     def _place(self, call: Call, obj: Json) -> None:
@@ -162,7 +166,7 @@ class Writes:
         obj = bodies.read(call, document)
         meta = obj["metadata"]
         if not meta.get("name"):
-            raise bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+            raise nameless(call.name)
         if meta["name"] != call.name:
             raise bad_request(
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
@@ -172,6 +176,12 @@ class Writes:
         if old is None:
             if not call.kind.policy.create_on_update or call.subresource:
                 raise self.missing(call)
+            if meta.get("uid"):
+                why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+                raise self._conflict(call, why)
+            _check_number(meta.get("resourceVersion", ""))
+            if not call.dry_run:
+                meta.pop("resourceVersion", None)
             obj = self.claimed(call, call.kind.empty(), obj, meta.get("managedFields"))
             return self.insert(call, obj), True
         uid = meta.get("uid", "")
@@ -199,7 +209,7 @@ class Writes:
         errors += check_metadata_update(meta, old_meta)
         errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
         if errors:
-            raise invalid_object(kind.names.group, kind.names.kind, meta.get("name", ""), errors)
+            raise invalid_object(kind.names.group, new["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, new, old)
         self._admission.allocate(call, new, old)
         return self._commit(call, new, old)
@@ -213,11 +223,7 @@ class Writes:
     def _check_version(self, call: Call, new: Json, old: Json) -> None:
         kind, meta = call.kind, new["metadata"]
         version = meta.get("resourceVersion", "")
-        if version and not version.isdigit():
-            error = invalid(
-                "metadata.resourceVersion", version, f'strconv.ParseUint: parsing "{version}": invalid syntax'
-            )
-            raise invalid_object(kind.names.group, kind.names.kind, call.name, [error])
+        _check_number(version)
         if version in ("", "0"):
             if not kind.policy.unconditional_update:
                 error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
@@ -257,6 +263,17 @@ class Writes:
     def _held_by_spec(obj: Json) -> bool:
         """A namespace is held by the finalizers of its spec, too."""
         return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+
+
+def _check_number(version: str) -> None:
+    if version and not version.isdigit():
+        raise ApiError(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+
+
+def wipe(meta: Json) -> None:
+    """Forget what only the server says about a new object."""
+    for field in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        meta.pop(field, None)
 
 
 def same_but_for_time(new: Json, old: Json) -> bool:

@@ -8,7 +8,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def applied(**data: str) -> Json:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}
 
 
 def owners(obj: Json) -> dict[str, Json]:

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from seamark.cluster.embedded.revisions import Revisions
-from seamark.cluster.embedded.status import Json
+from seamark.cluster.embedded.status import Json, invalid, invalid_object
 
 NODE_PORTS = range(30000, 32768)
 
@@ -34,6 +34,11 @@ class Addresses:
         if not spec.get("clusterIP"):
             given = spec.get("clusterIPs")
             spec["clusterIP"] = given[0] if given else self._free_address()
+        elif spec["clusterIP"] != "None" and ipaddress.IPv4Address(spec["clusterIP"]) not in self._network:
+            why = f"failed to allocate IP {spec['clusterIP']}: the provided network does not match the current range"
+            raise invalid_object(
+                "", "Service", new["metadata"]["name"], [invalid("spec.clusterIPs", [spec["clusterIP"]], why)]
+            )
         spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from seamark.cluster.embedded.builtin import objects, workloads
 from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
+from seamark.cluster.embedded.builtin.validation import others, pods, services
+from seamark.cluster.embedded.builtin.validation import workloads as workload_checks
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.kinds import ALL_VERBS, Names, Policy
 from seamark.cluster.embedded.names import label, path_segment
@@ -54,18 +56,36 @@ def _core() -> list[BuiltinKind]:
                 fields=("status.phase",),
             ),
         ),
-        BuiltinKind(_names("ConfigMap", "configmaps", short=("cm",)), f"{_CORE}.ConfigMap", _PLAIN, Rules()),
+        BuiltinKind(
+            _names("ConfigMap", "configmaps", short=("cm",)),
+            f"{_CORE}.ConfigMap",
+            _PLAIN,
+            Rules(validate=others.check_config_map, validate_update=others.check_config_map_update),
+        ),
         BuiltinKind(
             _names("Secret", "secrets"),
             f"{_CORE}.Secret",
             _PLAIN,
-            Rules(default=objects.default_secret, fields=("type",)),
+            Rules(
+                default=objects.default_secret,
+                fields=("type",),
+                validate=others.check_secret,
+                validate_update=others.check_secret_update,
+            ),
         ),
         BuiltinKind(
             _names("Service", "services", short=("svc",)),
             f"{_CORE}.Service",
             Policy(subresources=("status",), create_on_update=True, reset=_RESET, reset_status=_RESET_STATUS),
-            Rules(default=objects.default_service, fields=("spec.clusterIP", "spec.type")),
+            Rules(
+                default=objects.default_service,
+                update=objects.update_service,
+                fields=("spec.clusterIP", "spec.type"),
+                name=label,
+                validate=services.check_service,
+                validate_update=services.check_service_update,
+                validate_status=services.check_status,
+            ),
         ),
         BuiltinKind(
             _names("Pod", "pods", short=("po",)),
@@ -73,13 +93,16 @@ def _core() -> list[BuiltinKind]:
             Policy(
                 subresources=("status", "binding", "eviction", "log", "ephemeralcontainers", "resize"),
                 reset=_RESET,
-                reset_status=_RESET_STATUS,
+                reset_status={"f:spec": {}, "f:metadata": {"f:deletionTimestamp": {}, "f:ownerReferences": {}}},
             ),
             Rules(
                 default=workloads.default_pod,
                 create=workloads.create_pod,
                 update=workloads.update_pod,
                 grace=workloads.pod_grace,
+                status=workloads.status_pod,
+                validate=pods.check_pod,
+                validate_update=pods.check_pod_update,
                 generation=("spec",),
                 fields=(
                     "spec.nodeName",
@@ -97,7 +120,13 @@ def _core() -> list[BuiltinKind]:
             _names("Node", "nodes", short=("no",), namespaced=False),
             f"{_CORE}.Node",
             _STATUS,
-            Rules(default=objects.default_node, keeps_status=True, fields=("spec.unschedulable",)),
+            Rules(
+                default=objects.default_node,
+                keeps_status=True,
+                fields=("spec.unschedulable",),
+                validate=others.check_node,
+                validate_update=others.check_node_update,
+            ),
         ),
         BuiltinKind(
             _names("ServiceAccount", "serviceaccounts", short=("sa",)),
@@ -106,7 +135,10 @@ def _core() -> list[BuiltinKind]:
             Rules(),
         ),
         BuiltinKind(
-            _names("ResourceQuota", "resourcequotas", short=("quota",)), f"{_CORE}.ResourceQuota", _STATUS, Rules()
+            _names("ResourceQuota", "resourcequotas", short=("quota",)),
+            f"{_CORE}.ResourceQuota",
+            _STATUS,
+            Rules(validate=others.check_quota),
         ),
         BuiltinKind(_names("Endpoints", "endpoints", short=("ep",)), f"{_CORE}.Endpoints", _UPSERT, Rules()),
         BuiltinKind(
@@ -131,20 +163,43 @@ def _apps() -> list[BuiltinKind]:
         BuiltinKind(
             _names("Deployment", "deployments", "apps", ("deploy",)),
             f"{_APPS}.Deployment",
-            _SCALED,
-            Rules(default=workloads.default_deployment, generation=("spec", "metadata.annotations")),
+            Policy(
+                subresources=("status", "scale"),
+                reset=_RESET,
+                reset_status={"f:spec": {}, "f:metadata": {"f:labels": {}}},
+            ),
+            Rules(
+                default=workloads.default_deployment,
+                generation=("spec", "metadata.annotations"),
+                status=workloads.status_deployment,
+                validate=workload_checks.check_deployment,
+                validate_update=workload_checks.selector_stays,
+                validate_status=workload_checks.check_deployment_status,
+            ),
         ),
         BuiltinKind(
             _names("StatefulSet", "statefulsets", "apps", ("sts",)),
             f"{_APPS}.StatefulSet",
             _SCALED,
-            Rules(default=workloads.default_stateful_set, generation=("spec",)),
+            Rules(
+                default=workloads.default_stateful_set,
+                generation=("spec",),
+                validate=workload_checks.check_stateful_set,
+                validate_update=workload_checks.check_stateful_set_update,
+            ),
         ),
         BuiltinKind(
             _names("ReplicaSet", "replicasets", "apps", ("rs",)),
             f"{_APPS}.ReplicaSet",
             _SCALED,
-            Rules(default=workloads.default_replica_set, generation=("spec",), fields=("status.replicas",)),
+            Rules(
+                default=workloads.default_replica_set,
+                generation=("spec",),
+                fields=("status.replicas",),
+                validate=workload_checks.check_replica_set,
+                validate_update=workload_checks.selector_stays,
+                validate_status=workload_checks.check_replica_set_status,
+            ),
         ),
         BuiltinKind(
             _names("DaemonSet", "daemonsets", "apps", ("ds",)),
@@ -182,7 +237,7 @@ def _networking() -> list[BuiltinKind]:
             _names("Ingress", "ingresses", "networking.k8s.io", ("ing",)),
             "networking/v1.Ingress",
             _STATUS,
-            Rules(generation=("spec",)),
+            Rules(generation=("spec",), validate=others.check_ingress),
         ),
         BuiltinKind(
             _names("IngressClass", "ingressclasses", "networking.k8s.io", namespaced=False),
@@ -204,13 +259,14 @@ def _networking() -> list[BuiltinKind]:
                 default=objects.default_endpoint_slice,
                 generation=("endpoints", "ports", "addressType", "metadata.labels"),
                 immutable=("addressType",),
+                validate=others.check_endpoint_slice,
             ),
         ),
         BuiltinKind(
             _names("Lease", "leases", "coordination.k8s.io"),
             "coordination/v1.Lease",
             Policy(create_on_update=True, unconditional_update=False),
-            Rules(),
+            Rules(validate=others.check_lease),
         ),
     ]
 
@@ -220,8 +276,13 @@ def _access() -> list[BuiltinKind]:
         names = _names(kind, plural, _RBAC_GROUP, namespaced=namespaced)
         return BuiltinKind(names, f"{_RBAC}.{kind}", _UPSERT, rules)
 
-    role = Rules(name=path_segment)
-    binding = Rules(default=objects.default_binding, name=path_segment)
+    role = Rules(name=path_segment, validate=others.check_rules)
+    binding = Rules(
+        default=objects.default_binding,
+        name=path_segment,
+        validate=others.check_binding,
+        validate_update=others.check_binding_update,
+    )
     return [
         rbac("Role", "roles", role, namespaced=True),
         rbac("ClusterRole", "clusterroles", role, namespaced=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seamark.cluster.embedded.builtin.gotypes import normaliser
 from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
+from seamark.cluster.embedded.builtin.validation.others import check_event, check_event_update
 from seamark.cluster.embedded.kinds import Names, Policy
 from seamark.cluster.embedded.status import Json
 
@@ -39,7 +40,7 @@ def modern_events() -> BuiltinKind:
         Names("events.k8s.io", "v1", "Event", "events", True, "event", ("ev",)),
         "events/v1.Event",
         Policy(create_on_update=True, collects=False),
-        Rules(),
+        Rules(validate=check_event, validate_update=check_event_update),
     )
     kind.storage = "events"
     return kind

@@ -63,6 +63,25 @@ class BuiltinKind(Kind):
         self.rules.default(obj)
         return obj
 
+    def recognised(self, document: Json) -> Json:
+        names = self.names
+        api_version, name = document.get("apiVersion") or names.api_version, document.get("kind") or names.kind
+        if (api_version, name) != (names.api_version, names.kind):
+            version = api_version.rpartition("/")[2]
+            raise bad_request(
+                f'{name} in version "{version}" cannot be handled as a {names.kind}: '
+                f'no kind "{name}" is registered for version "{api_version}"'
+            )
+        return {**document, "apiVersion": api_version, "kind": name}
+
+    def misfit(self, config: Json) -> str:
+        unknown: list[str] = []
+        try:
+            self._normalise(config, unknown)
+        except MismatchError as error:
+            return error.sentence()
+        return f".{unknown[0]}: field not declared in schema" if unknown else ""
+
     def normalised(self, document: Json, unknown: list[str]) -> Json:
         try:
             obj: Json = self._normalise(document, unknown)
@@ -75,6 +94,14 @@ class BuiltinKind(Kind):
         obj["kind"] = self.names.kind
         return obj
 
+    def listed(self, obj: Json) -> Json:
+        return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}
+
+    def unknown_field(self, label: str) -> str:
+        if self.rules.fields:
+            return super().unknown_field(label)
+        return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
     def empty(self) -> Json:
         return self.normalised({}, [])
 
@@ -83,8 +110,6 @@ class BuiltinKind(Kind):
             obj["status"] = self.empty()["status"]
         if self.rules.generation:
             obj["metadata"]["generation"] = 1
-        else:
-            obj["metadata"].pop("generation", None)
         self.rules.create(obj)
 
     def prepare_update(self, new: Json, old: Json) -> None:

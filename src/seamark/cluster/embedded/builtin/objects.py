@@ -63,6 +63,35 @@ def default_service(obj: Json) -> None:
                 ingress.setdefault("ipMode", "VIP")
 
 
+_ADDRESS_FIELDS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+
+
+def update_service(new: Json, old: Json) -> None:
+    """What was allocated stays, unless the new type has no use for it."""
+    ours, theirs = new["spec"], old["spec"]
+    if ours["type"] == "ExternalName" != theirs["type"]:
+        for field in (*_ADDRESS_FIELDS, "internalTrafficPolicy", "externalTrafficPolicy"):
+            if ours.get(field) == theirs.get(field):
+                ours.pop(field, None)
+        return
+    if ours["type"] == "ExternalName" or theirs["type"] == "ExternalName":
+        return
+    if not ours.get("clusterIP") and not ours.get("clusterIPs"):
+        for field in ("clusterIP", "clusterIPs"):
+            if field in theirs:
+                ours[field] = theirs[field]
+    elif ours.get("clusterIP") != theirs.get("clusterIP") and ours.get("clusterIPs") == theirs.get("clusterIPs"):
+        ours["clusterIPs"] = [ours["clusterIP"]] if ours.get("clusterIP") else None
+    if ours["type"] == "ClusterIP" != theirs["type"] and ours.get("externalTrafficPolicy") == theirs.get(
+        "externalTrafficPolicy"
+    ):
+        ours.pop("externalTrafficPolicy", None)
+    if ours["type"] != "LoadBalancer" == theirs["type"] and ours.get("allocateLoadBalancerNodePorts") == theirs.get(
+        "allocateLoadBalancerNodePorts"
+    ):
+        ours.pop("allocateLoadBalancerNodePorts", None)
+
+
 def default_endpoint_slice(obj: Json) -> None:
     for port in obj.get("ports") or ():
         port.setdefault("name", "")
@@ -117,10 +146,21 @@ def default_definition(obj: Json) -> None:
 
 def default_node(obj: Json) -> None:
     status = obj["status"]
+    spec = obj["spec"]
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
     if "capacity" in status:
         allocatable = status.setdefault("allocatable", {})
         for name, value in status["capacity"].items():
             allocatable.setdefault(name, value)
+
+
+def admit_node(obj: Json) -> None:
+    """A new node takes no Pods until somebody says that it is ready."""
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    taints = obj["spec"].get("taints") or []
+    if not any(one.get("key") == taint["key"] and one.get("effect") == "NoSchedule" for one in taints):
+        obj["spec"]["taints"] = [*taints, taint]
 
 
 def default_ingress_class(obj: Json) -> None:

@@ -33,11 +33,24 @@ def _merge_struct(struct: str | None, target: Json, patch: Json) -> Any:
             _directive(fields, result, key, value)
         elif value is None:
             result.pop(key, None)
+        elif key not in result:
+            result[key] = _bare(value)
         else:
-            result[key] = _merge_value(fields.get(key), result.get(key), value)
+            result[key] = _merge_value(fields.get(key), result[key], value)
     if isinstance(retain, list):
         result = {key: value for key, value in result.items() if key in retain}
     return result
+
+
+def _bare(value: Any) -> Any:
+    """A patch where there is nothing to patch: its values, without nulls and directives."""
+    if isinstance(value, dict):
+        if "$patch" in value:
+            return {}
+        return {key: _bare(one) for key, one in value.items() if not key.startswith("$") and one is not None}
+    if isinstance(value, list):
+        return [_bare(one) for one in value if not (isinstance(one, dict) and "$patch" in one)]
+    return value
 
 
 def _directive(fields: dict[str, Description], result: Json, key: str, value: Any) -> None:

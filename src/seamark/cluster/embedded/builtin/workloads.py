@@ -67,7 +67,6 @@ def default_container(container: Json, *, host_network: bool) -> None:
     for hook in (container.get("lifecycle") or {}).values():
         if isinstance(hook, dict):
             _default_handler(hook)
-    _default_resources(container.get("resources") or {})
 
 
 def _latest(image: str) -> bool:
@@ -185,6 +184,36 @@ def default_cron_job(obj: Json) -> None:
 
 def create_pod(pod: Json) -> None:
     pod["status"] = {"phase": "Pending", "qosClass": quality(pod["spec"])}
+
+
+def status_pod(new: Json, old: Json) -> None:
+    owners = old["metadata"].get("ownerReferences")
+    new["metadata"].pop("ownerReferences", None)
+    if owners:
+        new["metadata"]["ownerReferences"] = owners
+    if "qosClass" in old["status"]:
+        new["status"] = {**new["status"]}
+        new["status"].setdefault("qosClass", old["status"]["qosClass"])
+
+
+def status_deployment(new: Json, old: Json) -> None:
+    labels = old["metadata"].get("labels")
+    new["metadata"].pop("labels", None)
+    if labels:
+        new["metadata"]["labels"] = labels
+
+
+def admit_pod(pod: Json) -> None:
+    """What the default admission plugins add to a new Pod: its priority, and how long it tolerates a lost node."""
+    spec = pod["spec"]
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    given = spec.get("tolerations") or []
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        known = any(one.get("key", key) == key and one.get("effect", "NoExecute") == "NoExecute" for one in given)
+        if not known:
+            given = [*given, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}]
+    spec["tolerations"] = given
 
 
 def update_pod(new: Json, old: Json) -> None:

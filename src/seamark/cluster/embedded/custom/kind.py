@@ -37,11 +37,39 @@ class CustomKind(Kind):
         self._selectable = {path.lstrip("."): path.lstrip(".") for path in selectable}
         self._read_metadata = normaliser("meta/v1.ObjectMeta")
 
+    def list_metadata(self, version: str) -> Json:
+        return {"continue": "", "resourceVersion": version}
+
+    def recognised(self, document: Json) -> Json:
+        names = self.names
+        if not document.get("kind"):
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {names.kind}): Object 'Kind' is missing"
+            )
+        if document.get("apiVersion") != names.api_version:
+            raise bad_request(
+                f"the API version in the data ({document.get('apiVersion', '')}) does not match "
+                f"the expected API version ({names.api_version})"
+            )
+        return document
+
+    def misfit(self, config: Json) -> str:
+        unknown: list[str] = []
+        try:
+            self._read_metadata(config.get("metadata"), unknown)
+        except MismatchError as error:
+            return error.sentence()
+        body = {key: value for key, value in config.items() if key not in ("apiVersion", "kind", "metadata")}
+        return self.structural.misfit(body, "") or (f".metadata.{unknown[0]}: not declared" if unknown else "")
+
     def read(self, document: Json, unknown: list[str]) -> Json:
         try:
             metadata = self._read_metadata(document.get("metadata"), unknown)
         except MismatchError as error:
-            raise bad_request(str(error.sentence())) from None
+            kind, version = self.names.kind, self.names.version
+            raise bad_request(
+                f'{kind} in version "{version}" cannot be handled as a {kind}: {error.sentence()}'
+            ) from None
         if unknown:
             unknown[:] = [f"metadata.{name}" for name in unknown]
         obj = self.structural.prune(document, unknown, root=True)
@@ -88,6 +116,8 @@ class CustomKind(Kind):
             new["status"] = status
 
     def validate_create(self, obj: Json) -> list[FieldError]:
+        if obj["kind"] != self.names.kind:
+            return [self._wrong_kind(obj)]
         errors = check_metadata(obj["metadata"], subdomain, namespaced=self.names.namespaced)
         self.structural.check(obj, "", errors)
         self.structural.check_lists(obj, "", errors)
@@ -95,6 +125,8 @@ class CustomKind(Kind):
         return errors
 
     def validate_update(self, new: Json, old: Json) -> list[FieldError]:
+        if new["kind"] != self.names.kind:
+            return [self._wrong_kind(new)]
         errors = check_metadata_update(new["metadata"], old["metadata"])
         self.structural.check(new, "", errors, old)
         if not self._list_errors(old):
@@ -114,6 +146,9 @@ class CustomKind(Kind):
             errors += duplicates
         self._check_rules(new, old, errors)
         return errors
+
+    def _wrong_kind(self, obj: Json) -> FieldError:
+        return invalid("kind", obj["kind"], f"must be {self.names.kind}")
 
     def _list_errors(self, obj: Json) -> list[FieldError]:
         errors: list[FieldError] = []

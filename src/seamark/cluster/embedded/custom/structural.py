@@ -15,6 +15,15 @@ from seamark.cluster.embedded.merging import MISSING
 from seamark.cluster.embedded.shapes import DEDUCED_SHAPE, LEAF_SHAPE, MAP, Shape, list_of
 from seamark.cluster.embedded.status import FieldError, Json, duplicate, invalid, required
 
+_MISFITS: dict[str, tuple[str, Any]] = {
+    "string": ("string", str),
+    "integer": ("numeric (int or float)", (int, float)),
+    "number": ("numeric (int or float)", (int, float)),
+    "boolean": ("boolean", bool),
+    "object": ("map", dict),
+    "array": ("list", list),
+}
+
 _ROOT_FIELDS = ("apiVersion", "kind", "metadata")
 
 
@@ -100,6 +109,31 @@ class Structural:
                 if len(unknown) != before:
                     unknown[before:] = [f"{key}{_dotted(name)}" for name in unknown[before:]]
         return result
+
+    def misfit(self, value: Any, path: str) -> str:
+        """Why a value's fields can't be told apart by this schema; nothing where they can."""
+        if value is None:
+            return ""
+        wanted = _MISFITS.get(self.types[0] if len(self.types) == 1 else "")
+        if wanted is not None and not isinstance(value, wanted[1]):
+            return f"{path}: expected {wanted[0]}, got {value!r}"
+        if isinstance(value, dict):
+            for key, one in value.items():
+                child = self.child(key)
+                if child is None and not self.preserve and (self.properties or self.types == ("object",)):
+                    return f"{path}.{key}: field not declared in schema"
+                found = child.misfit(one, f"{path}.{key}") if child is not None else ""
+                if found:
+                    return found
+        elif isinstance(value, list) and self.items is not None:
+            seen: list[Any] = []
+            for index, one in enumerate(value):
+                found = self.items.misfit(one, f"{path}[{index}]")
+                name = self.key_of(one) if self.list_type == "map" else one
+                if found or (self.list_type in ("set", "map") and name in seen):
+                    return found or f"{path}: duplicate entries for key [{index}]"
+                seen.append(name)
+        return ""
 
     # --- defaulting
 

@@ -1,0 +1,241 @@
+"""The smaller kinds."""
+
+from __future__ import annotations
+
+from seamark.cluster.embedded.builtin.quantity import parse
+from seamark.cluster.embedded.builtin.validation.basics import (
+    NEGATIVE_WORDS,
+    cidr,
+    ip_address,
+    not_negative,
+    one_of,
+)
+from seamark.cluster.embedded.names import config_key, path_segment, qualified, subdomain
+from seamark.cluster.embedded.status import FieldError, Json, duplicate, field_forbidden, invalid, required
+
+_IMMUTABLE = "field is immutable when `immutable` is set"
+_STANDARD_QUOTAS = {
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "requests.storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "persistentvolumeclaims",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+}
+
+
+def _keys(data: Json, path: str) -> list[FieldError]:
+    return [invalid(f"{path}[{key}]", key, problem) for key in sorted(data) for problem in config_key(key)]
+
+
+def check_config_map(obj: Json) -> list[FieldError]:
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    errors = _keys(data, "data") + _keys(binary, "binaryData")
+    twice = sorted(data.keys() & binary.keys())
+    return errors + [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in twice]
+
+
+def check_config_map_update(new: Json, old: Json) -> list[FieldError]:
+    return _frozen(new, old, ("data", "binaryData"))
+
+
+def _frozen(new: Json, old: Json, fields: tuple[str, ...]) -> list[FieldError]:
+    if not old.get("immutable"):
+        return []
+    errors = [] if new.get("immutable") else [field_forbidden("immutable", _IMMUTABLE)]
+    return errors + [field_forbidden(one, _IMMUTABLE) for one in fields if new.get(one) != old.get(one)]
+
+
+_SECRET_KEYS = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+
+
+def check_secret(obj: Json) -> list[FieldError]:
+    data = obj.get("data") or {}
+    errors = _keys(data, "data")
+    return errors + [required(f"data[{key}]") for key in _SECRET_KEYS.get(obj.get("type", ""), ()) if key not in data]
+
+
+def check_secret_update(new: Json, old: Json) -> list[FieldError]:
+    errors = []
+    if new.get("type") != old.get("type"):
+        errors.append(invalid("type", new.get("type", ""), "field is immutable"))
+    return errors + _frozen(new, old, ("data",))
+
+
+def check_lease(obj: Json) -> list[FieldError]:
+    spec = obj["spec"]
+    errors = []
+    if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0"))
+    return errors + not_negative(spec, "spec", "leaseTransitions")
+
+
+def check_endpoint_slice(obj: Json) -> list[FieldError]:
+    kind = obj.get("addressType", "")
+    if not kind:
+        return [required("addressType")]
+    errors = one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
+    for index, endpoint in enumerate(obj.get("endpoints") or ()):
+        path = f"endpoints[{index}].addresses"
+        if not endpoint.get("addresses"):
+            errors.append(required(path, "must contain at least 1 address"))
+        for at, address in enumerate(endpoint.get("addresses") or ()):
+            if kind in ("IPv4", "IPv6"):
+                errors += ip_address(f"{path}[{at}]", address)
+            elif kind == "FQDN":
+                errors += [invalid(f"{path}[{at}]", address, problem) for problem in subdomain(address)]
+    return errors
+
+
+def check_ingress(obj: Json) -> list[FieldError]:
+    spec = obj["spec"]
+    if not spec.get("rules") and not spec.get("defaultBackend"):
+        return [invalid("spec", None, "either `defaultBackend` or `rules` must be specified")]
+    errors: list[FieldError] = []
+    for index, rule in enumerate(spec.get("rules") or ()):
+        path = f"spec.rules[{index}]"
+        host = rule.get("host", "")
+        if host and not host.startswith("*."):
+            errors += [invalid(f"{path}.host", host, problem) for problem in subdomain(host)]
+        for at, one in enumerate((rule.get("http") or {}).get("paths") or ()):
+            errors += _ingress_path(one, f"{path}.http.paths[{at}]")
+    return errors
+
+
+def _ingress_path(one: Json, path: str) -> list[FieldError]:
+    kind = one.get("pathType")
+    if kind is None:
+        return [required(f"{path}.pathType", "pathType must be specified")]
+    errors = one_of(f"{path}.pathType", kind, ("Exact", "ImplementationSpecific", "Prefix"))
+    text = one.get("path", "")
+    if kind in ("Exact", "Prefix") and not text.startswith("/"):
+        errors.append(invalid(f"{path}.path", text, "must be an absolute path"))
+    return errors
+
+
+def check_rules(obj: Json) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, rule in enumerate(obj.get("rules") or ()):
+        path = f"rules[{index}]"
+        if not rule.get("verbs"):
+            errors.append(required(f"{path}.verbs", "verbs must contain at least one value"))
+        urls = rule.get("nonResourceURLs")
+        if urls:
+            if obj["kind"] == "Role":
+                errors.append(
+                    invalid(f"{path}.nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+                )
+            if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+                sentence = "rules cannot apply to both regular resources and non-resource URLs"
+                errors.append(invalid(f"{path}.nonResourceURLs", urls, sentence))
+            continue
+        if "apiGroups" not in rule:
+            errors.append(required(f"{path}.apiGroups", "resource rules must supply at least one api group"))
+        if not rule.get("resources"):
+            errors.append(required(f"{path}.resources", "resource rules must supply at least one resource"))
+    return errors
+
+
+def check_binding(obj: Json) -> list[FieldError]:
+    reference = obj["roleRef"]
+    errors: list[FieldError] = []
+    kinds = ("Role", "ClusterRole") if obj["kind"] == "RoleBinding" else ("ClusterRole",)
+    errors += one_of("roleRef.apiGroup", reference.get("apiGroup", ""), ("rbac.authorization.k8s.io",))
+    errors += one_of("roleRef.kind", reference.get("kind", ""), kinds)
+    if not reference.get("name"):
+        errors.append(required("roleRef.name"))
+    else:
+        errors += [invalid("roleRef.name", reference["name"], problem) for problem in path_segment(reference["name"])]
+    for index, subject in enumerate(obj.get("subjects") or ()):
+        errors += _subject(subject, f"subjects[{index}]")
+    return errors
+
+
+def _subject(subject: Json, path: str) -> list[FieldError]:
+    if not subject.get("name"):
+        return [required(f"{path}.name")]
+    return one_of(f"{path}.kind", subject.get("kind", ""), ("ServiceAccount", "User", "Group"))
+
+
+def check_binding_update(new: Json, old: Json) -> list[FieldError]:
+    if new["roleRef"] == old["roleRef"]:
+        return []
+    reference = new["roleRef"]
+    shown = {
+        "APIGroup": reference.get("apiGroup", ""),
+        "Kind": reference.get("kind", ""),
+        "Name": reference.get("name", ""),
+    }
+    return [invalid("roleRef", shown, "cannot change roleRef")]
+
+
+def check_node(obj: Json) -> list[FieldError]:
+    spec = obj["spec"]
+    ranges = spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else [])
+    errors = [error for index, one in enumerate(ranges) for error in cidr(f"spec.podCIDRs[{index}]", one)]
+    for index, taint in enumerate(spec.get("taints") or ()):
+        path = f"metadata.taints[{index}]"
+        key = taint.get("key", "")
+        errors += [invalid(f"{path}.key", key, problem) for problem in qualified(key)]
+        effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+        errors += one_of(f"{path}.effect", taint.get("effect", ""), effects)
+    return errors
+
+
+def check_node_update(new: Json, old: Json) -> list[FieldError]:
+    ours, theirs = new["spec"].get("podCIDRs") or [], old["spec"].get("podCIDRs") or []
+    if theirs and ours != theirs:
+        return [field_forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')]
+    return []
+
+
+def check_quota(obj: Json) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for name, amount in sorted((obj["spec"].get("hard") or {}).items()):
+        path = f"spec.hard[{name}]"
+        errors += [invalid(path, name, problem) for problem in qualified(name)]
+        if "/" not in name and name not in _STANDARD_QUOTAS and not name.startswith("requests."):
+            errors.append(invalid(path, name, "must be a standard resource for quota"))
+        if parse(amount) < 0:
+            errors.append(invalid(path, amount, NEGATIVE_WORDS))
+    return errors
+
+
+def check_event(obj: Json) -> list[FieldError]:
+    errors: list[FieldError] = []
+    controller = obj.get("reportingController", "")
+    if not controller:
+        errors.append(required("reportingController"))
+    errors += [invalid("reportingController", controller, problem) for problem in qualified(controller)]
+    errors += [required(field) for field in ("reportingInstance", "action", "reason") if not obj.get(field)]
+    if obj.get("type") not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {obj.get('type', '')}"))
+    return errors
+
+
+def check_event_update(new: Json, old: Json) -> list[FieldError]:
+    fields = ("regarding", "related", "action", "reason", "type", "reportingController", "reportingInstance", "note")
+    return [
+        invalid(field, new.get(field, ""), "field is immutable") for field in fields if new.get(field) != old.get(field)
+    ]
+
+
+def check_unique(names: list[str], path: str) -> list[FieldError]:
+    return [duplicate(f"{path}[{index}]", name) for index, name in enumerate(names) if name in names[:index]]

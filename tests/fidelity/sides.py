@@ -1,0 +1,172 @@
+"""The two sides: the store and the real API server, asked the same way and told apart by nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode, urlsplit
+
+from seamark.cluster.embedded import Store, User, Watch
+from seamark.cluster.real.plane import ControlPlane
+from seamark.core.transport import Answer, Request
+from tests.fidelity.operations import Move
+from tests.fidelity.samples import Json
+
+AGENT = "fidelity"
+
+
+@dataclass
+class Reply:
+    """What a side answered."""
+
+    code: int
+    body: Any
+    warnings: list[str] = field(default_factory=list)
+
+
+class Side(Protocol):
+    def ask(
+        self, method: str, path: str, query: dict[str, str], body: bytes, media: str, user: str = "admin"
+    ) -> Reply: ...
+
+    def follow(self, path: str, query: dict[str, str], last: str) -> list[Json]:
+        """Events of a watch up to the one about the object called `last`."""
+        ...
+
+
+def decode(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode(errors="replace").strip()
+
+
+class Embedded:
+    """The store."""
+
+    def __init__(self, users: dict[str, User], store: Store | None = None) -> None:
+        self.store = store or Store(chance=random.Random(1))
+        self._users = users
+
+    def ask(self, method: str, path: str, query: dict[str, str], body: bytes, media: str, user: str = "admin") -> Reply:
+        found = self.store.handle(Request(method, path, query, body, media), self._users[user], AGENT)
+        if isinstance(found, Watch):
+            lines = found.pending()
+            found.close()
+            return Reply(200, [json.loads(line) for line in lines])
+        warning = found.headers.get("Warning", "")
+        return Reply(found.status, decode(found.body), [warning] if warning else [])
+
+    def follow(self, path: str, query: dict[str, str], last: str) -> list[Json]:
+        found = self.store.handle(Request("GET", path, {"watch": "true", **query}), self._users["admin"], AGENT)
+        assert not isinstance(found, Answer), found
+        lines = [json.loads(line) for line in found.pending()]
+        found.close()
+        return _until(lines, last)
+
+
+def _until(lines: list[Json], last: str) -> list[Json]:
+    for index, line in enumerate(lines):
+        if line["object"].get("metadata", {}).get("name") == last or line["type"] == "ERROR":
+            return lines[: index + 1]
+    raise AssertionError(f"no event about {last} in {lines}")
+
+
+class Real:
+    """A real API server, over one connection that stays open."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        self._connection = self._connect()
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        trust = ssl.create_default_context(cafile=str(self._plane.ca))
+        return http.client.HTTPSConnection(urlsplit(self._plane.url).netloc, timeout=30, context=trust)
+
+    def ask(self, method: str, path: str, query: dict[str, str], body: bytes, media: str, user: str = "admin") -> Reply:
+        url = quote(path) + ("?" + urlencode(query) if query else "")
+        headers = {"Authorization": f"Bearer {self._plane.user(user).token}", "User-Agent": f"{AGENT}/1"}
+        if body or method not in ("GET", "DELETE"):
+            headers["Content-Type"] = media
+        try:
+            self._connection.request(method, url, body or None, headers)
+            answer = self._connection.getresponse()
+        except (http.client.HTTPException, OSError):
+            self._connection.close()
+            self._connection.request(method, url, body or None, headers)
+            answer = self._connection.getresponse()
+        data = answer.read()
+        return Reply(answer.status, decode(data), answer.headers.get_all("Warning") or [])
+
+    def follow(self, path: str, query: dict[str, str], last: str) -> list[Json]:
+        connection = self._connect()
+        url = quote(path) + "?" + urlencode({"watch": "true", "timeoutSeconds": "10", **query})
+        try:
+            connection.request("GET", url, headers={"Authorization": f"Bearer {self._plane.admin.token}"})
+            answer = connection.getresponse()
+            lines: list[Json] = []
+            for line in answer:
+                lines.append(json.loads(line))
+                if lines[-1]["type"] == "ERROR" or lines[-1]["object"].get("metadata", {}).get("name") == last:
+                    break
+            return _until(lines, last)
+        finally:
+            connection.close()
+
+
+class Player:
+    """Plays moves on one side, filling in what that side knows: uids, versions, tokens."""
+
+    def __init__(self, side: Side, namespace: str) -> None:
+        self.side = side
+        self.namespace = namespace
+        self._objects: dict[str, Json] = {}
+        self._token = ""
+        self._list_version = ""
+
+    def play(self, move: Move, user: str = "admin") -> Reply:
+        known = self._objects.get(self._placed(move.of), {})
+        path = self._placed(move.path)
+        query = {key: self._filled(value, known) for key, value in move.query.items()}
+        body = b"" if move.body is None else json.dumps(self._filled(move.body, known)).encode()
+        reply = self.side.ask(move.method, path, query, body, move.media, user)
+        self._learn(path, reply.body)
+        return reply
+
+    def _placed(self, text: str) -> str:
+        return text.replace("$ns", self.namespace).replace("$n", self.namespace)
+
+    def _filled(self, value: Any, known: Json) -> Any:
+        if isinstance(value, dict):
+            return {key: self._filled(one, known) for key, one in value.items()}
+        if isinstance(value, list):
+            return [self._filled(one, known) for one in value]
+        if not isinstance(value, str) or "$" not in value:
+            return value
+        meta = known.get("metadata", {})
+        special = {
+            "$object": known or {"metadata": {}},
+            "$rv": meta.get("resourceVersion", "1"),
+            "$uid": meta.get("uid", "none"),
+            "$continue": self._token,
+            "$listversion": self._list_version or "1",
+        }
+        return special[value] if value in special else self._placed(value)
+
+    def _learn(self, path: str, body: Any) -> None:
+        if not isinstance(body, dict):
+            return
+        meta = body.get("metadata") or {}
+        if isinstance(body.get("items"), list):
+            self._token = meta.get("continue", "")
+            self._list_version = meta.get("resourceVersion", "")
+            for item in body["items"]:
+                self._objects[f"{path}/{item['metadata']['name']}"] = item
+        elif body.get("kind") != "Status" and meta.get("resourceVersion"):
+            name = meta.get("name", "")
+            base = path.split("/status", maxsplit=1)[0]
+            self._objects[base if base.endswith(f"/{name}") else f"{base}/{name}"] = body
