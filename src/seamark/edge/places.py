@@ -19,7 +19,7 @@ from seamark.edge.errors import Refusal
 from seamark.edge.registry import Registry
 from seamark.edge.settings import EdgeSettings
 from seamark.edge.store import Record, Store
-from seamark.edge.urls import DEFAULT_PORTS, EndpointUrl
+from seamark.edge.urls import EndpointUrl
 
 ADDRESS, DOMAIN, LEASE = "reserved_addr", "reserved_domain", "lease"
 
@@ -63,11 +63,9 @@ class Places:
     def check(self, url: EndpointUrl, credential: str) -> None:
         """Refuse a public place that this edge does not have, or that is kept for somebody else."""
         if url.scheme == "tcp":
-            low, high = self._settings.tcp_ports
-            if url.host != self._settings.public_host or not low <= url.port <= high:
-                raise Refusal(
-                    9445, f"{url} is no address of this edge: those are tcp://{self._settings.public_host}:{low}-{high}"
-                )
+            host, ports = self._settings.public_host, self._settings.tcp_range
+            if url.host != host or url.port not in ports:
+                raise Refusal(9445, f"{url} is no address of this edge: tcp://{host}:{ports[0]}-{ports[-1]} are")
         elif not self._in_domain(url.host) and not self._store.named(DOMAIN, url.host):
             raise Refusal(
                 320, f"{url.host} is not reserved: reserve it, or take a host below {self._settings.domain}", status=403
@@ -83,9 +81,8 @@ class Places:
 
     def pick_ports(self) -> list[EndpointUrl]:
         """Free addresses in random order: the first that can be bound is taken."""
-        low, high = self._settings.tcp_ports
         now, host = time.time(), self._settings.public_host
-        urls = [EndpointUrl("tcp", host, port) for port in range(low, high + 1)]
+        urls = [EndpointUrl("tcp", host, port) for port in self._settings.tcp_range]
         free = [
             url
             for url in urls
@@ -115,11 +112,11 @@ class Places:
                 await self._store.remove(record)
 
     def public_port(self, scheme: str) -> int:
-        """The port in URLs of this scheme: the listener's own, or the scheme's if that is what a front maps to it."""
+        """The one port that endpoints of this scheme are reached at."""
         port = self._settings.http_port if scheme == "http" else self._settings.tls_port
-        if port is None:
+        if not port:
             raise Refusal(9437, f"this edge has no listener for {scheme}:// endpoints")
-        return port or DEFAULT_PORTS[scheme]
+        return port
 
     def _in_domain(self, host: str) -> bool:
         return host == self._settings.domain or host.endswith("." + self._settings.domain)

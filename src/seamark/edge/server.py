@@ -47,8 +47,8 @@ class Edge:
 
     def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
         self.settings = settings
-        self._lock = _own(settings.state)
-        self.store = Store(settings.state / "edge.db")
+        self._lock = _own(settings.directory)
+        self.store = Store(settings.directory / "edge.db")
         self.metrics = EdgeMetrics(metrics or CollectorRegistry())
         self.authority = Authority(self.store)
         self.credentials = Credentials(self.store)
@@ -78,7 +78,7 @@ class Edge:
 
     async def start(self) -> None:
         settings = self.settings
-        (settings.state / "ca.pem").write_bytes(self.authority.ca_pem)
+        (settings.directory / "ca.pem").write_bytes(self.authority.ca_pem)
         await self._first_secrets()
         await self.api.endpoints.restore()
         loop = asyncio.get_running_loop()
@@ -92,19 +92,19 @@ class Edge:
                 backlog=1024,
             )
         )
-        if settings.ingress_port is not None:
+        if settings.ingress_port:
             await self._open_ingress(settings.ingress_port)
-        if settings.http_port is not None:
+        if settings.http_port:
             self._open_door(http_door(self.router, settings.http_port), settings.http_port)
-        if settings.tls_port is not None:
+        if settings.tls_port:
             self._open_door(tls_door(self.router, settings.tls_port, self._certificates.context), settings.tls_port)
         context = self.authority.context(settings.public_host) if settings.api_tls else None
         await self._serve(self.api.app(), settings.api_port, context)
-        if settings.ops_port is not None:
+        if settings.ops_port:
             await self._serve(self._ops(), settings.ops_port, None)
         self._sweeper = loop.create_task(self._sweep())
         self.ready = True
-        log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=str(settings.state))
+        log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=settings.state)
 
     async def drain(self) -> None:
         """Accept nothing new, and wait until open connections have ended or the time is up."""
@@ -149,7 +149,7 @@ class Edge:
     async def _first_secrets(self) -> None:
         """A token for agents and a key for the API: made at the first start, kept in files that only we may read."""
         for kind, name in ((TOKEN, "agent-token"), (KEY, "api-key")):
-            path = self.settings.state / name
+            path = self.settings.directory / name
             secret = path.read_text().strip() if path.exists() else ""
             if secret and self.store.named(kind, digest(secret)):
                 continue
@@ -218,9 +218,9 @@ class Edge:
 
 
 def _pair(settings: EdgeSettings) -> PairOnDisk | None:
-    if settings.agent_cert is None or settings.agent_key is None:
+    if not settings.agent_cert:
         return None
-    return PairOnDisk(settings.agent_cert, settings.agent_key)
+    return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))
 
 
 def _own(state: Path) -> int:
