@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ log = structlog.get_logger(__name__)
 BEFORE_AUTH = Limits(inbound=16)
 AFTER_AUTH = Limits(inbound=1024)
 SLACK_SECONDS = 15.0
+GOODBYE_SECONDS = 2.0
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
 TAKES_RESETS = ("ngrok-go", "seamark-agent")
 
@@ -83,10 +83,8 @@ class AgentConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
-        raw = transport.get_extra_info("socket")
-        if raw is not None:
-            self._socket = socket.socket(fileno=os.dup(raw.fileno()))
-            self._quick()
+        self._socket = transport.get_extra_info("socket")
+        self._quick()
         self._deadline = asyncio.get_running_loop().call_later(self._desk.head_seconds, self._too_late)
         self._desk.arrived(self)
 
@@ -111,9 +109,7 @@ class AgentConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        self._socket = None
         self._transport = None
         self._session.lost(Code.SESSION_CLOSED)
         for task in list(self.tasks):
@@ -168,9 +164,11 @@ class AgentConnection(asyncio.Protocol):
         self._session.leave()
 
     def close(self) -> None:
+        """Say goodbye; a peer that does not answer in kind is cut off soon after."""
         if self._transport is not None:
             self._session.leave()
             self._transport.close()
+            asyncio.get_running_loop().call_later(GOODBYE_SECONDS, self.abort)
 
     def abort(self) -> None:
         if self._transport is not None:

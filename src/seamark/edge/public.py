@@ -175,7 +175,7 @@ class PublicConnection(Splice):
             self.transport.write(words)
             self.transport.close()
         else:
-            self.transport.abort()
+            self.cut()
 
     def data_received(self, data: bytes) -> None:
         self._router.metrics.received += len(data)

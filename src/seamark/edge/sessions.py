@@ -171,6 +171,7 @@ class Sessions:
 
     def revoke(self, credential: str) -> None:
         for agent in [a for a in self.agents.values() if a.credential == credential]:
+            self.left(agent)
             agent.close()
 
     def close_silent(self) -> None:

@@ -7,10 +7,14 @@ The connection's transport is passed in by the loop; this file opens nothing and
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import cast
 
 from seamark.wire.muxado import Code, Stream
 from seamark.wire.muxado.frames import Bytes
+
+RESET = struct.pack("ii", 1, 0)  # linger for no time at all
 
 
 class Splice(asyncio.Protocol):
@@ -99,14 +103,21 @@ class Splice(asyncio.Protocol):
 
     def lost(self, code: int) -> None:
         self.stream = None
-        if self.transport is not None:
-            self.transport.abort()
+        self.cut()
 
     def writable(self) -> None:
         if self.transport is not None and not self.transport.is_closing():
             self.transport.resume_reading()
 
     # Both
+
+    def cut(self) -> None:
+        """End the connection with a reset, so that the peer can't take what it got for all there was."""
+        if self.transport is not None:
+            raw = self.transport.get_extra_info("socket")
+            if raw is not None and not self.transport.is_closing():
+                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+            self.transport.abort()
 
     @property
     def secure(self) -> bool:
