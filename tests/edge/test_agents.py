@@ -16,7 +16,7 @@ from tests.edge.services import dial, digest, echo, eventually, free_port, http,
 from tests.edge.tls import server_tls
 
 Start = Callable[[str], AgentProgram]
-SDKS = ["python", "go"]
+SDKS = ["python", "go", "seamark"]
 every_sdk = pytest.mark.parametrize("sdk", SDKS)
 DENY_LOOPBACK = '{"on_tcp_connect":[{"actions":[{"type":"restrict-ips","config":{"deny":["127.0.0.0/8"]}}]}]}'
 
@@ -66,7 +66,7 @@ def test_large_bodies_arrive_whole(edge: RunningEdge, agents: Start, sdk: str) -
     assert hashlib.sha256(body).digest() == hashlib.sha256(want).digest()
 
 
-@pytest.mark.parametrize("sdk", ["python"])  # the Go SDK's forwarder closes both halves at the first end
+@pytest.mark.parametrize("sdk", ["python", "seamark"])  # the Go SDK's forwarder closes both halves at the first end
 def test_a_half_close_travels_and_a_large_upload_arrives_whole(edge: RunningEdge, agents: Start, sdk: str) -> None:
     agent = connected(agents, sdk, edge)
     body = bytes(range(256)) * 40_000
@@ -217,8 +217,11 @@ def test_a_client_that_vanishes_leaves_every_other_tunnel_working(edge: RunningE
             assert client.recv(100) == b"still here"
 
 
-def test_a_pool_spreads_connections_and_survives_the_loss_of_a_member(edge: RunningEdge, agents: Start) -> None:
-    first, second = connected(agents, "go", edge), connected(agents, "go", edge)
+@pytest.mark.parametrize("sdk", ["go", "seamark"])  # the Python SDK has no way to ask for pooling
+def test_a_pool_spreads_connections_and_survives_the_loss_of_a_member(
+    edge: RunningEdge, agents: Start, sdk: str
+) -> None:
+    first, second = connected(agents, sdk, edge), connected(agents, "go", edge)
     with service(says(b"A")) as one, service(says(b"B")) as two:
         url = first.must("forward", url="tcp://", upstream=f"tcp://{one}", pooling=True)["url"]
         second.must("forward", url=url, upstream=f"tcp://{two}", pooling=True)
@@ -232,8 +235,11 @@ def test_a_pool_spreads_connections_and_survives_the_loss_of_a_member(edge: Runn
         eventually(lambda: {ask() for _ in range(4)} == {b"B"}, "the other member serves alone")
 
 
-def test_a_member_whose_service_is_down_is_passed_over_in_the_attempt(edge: RunningEdge, agents: Start) -> None:
-    first, second = connected(agents, "go", edge), connected(agents, "go", edge)
+@pytest.mark.parametrize("sdk", ["go", "seamark"])
+def test_a_member_whose_service_is_down_is_passed_over_in_the_attempt(
+    edge: RunningEdge, agents: Start, sdk: str
+) -> None:
+    first, second = connected(agents, sdk, edge), connected(agents, "go", edge)
     with service(says(b"up")) as up:
         url = first.must("forward", url="tcp://", upstream=f"tcp://127.0.0.1:{free_port()}", pooling=True)["url"]
         second.must("forward", url=url, upstream=f"tcp://{up}", pooling=True)
@@ -250,7 +256,7 @@ def test_an_agents_endpoint_can_be_seen_and_stopped_through_the_api(edge: Runnin
         (seen,) = listed(edge, url)
         assert (seen["type"], seen["metadata"], seen["bindings"]) == ("agent", f"of {sdk}", ["public"])
         status, session = edge.api("GET", f"/tunnel_sessions/{seen['tunnel_session']['id']}")
-        assert (status, session["client_type"]) == (200, f"ngrok-{sdk}")
+        assert (status, session["client_type"]) == (200, "seamark-agent" if sdk == "seamark" else f"ngrok-{sdk}")
         assert edge.api("DELETE", f"/endpoints/{seen['id']}")[0] == 204
         assert listed(edge, url) == []
         with pytest.raises(ConnectionRefusedError):

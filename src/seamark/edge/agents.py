@@ -14,7 +14,7 @@ from seamark.edge.errors import Refusal
 from seamark.edge.ids import new_id
 from seamark.edge.registry import Entry
 from seamark.wire import tunnel
-from seamark.wire.muxado import Code, Handler, Limits, ProtocolError, Session, Stream
+from seamark.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, Stream
 from seamark.wire.muxado.frames import Bytes
 from seamark.wire.tunnel import StreamType
 
@@ -24,6 +24,7 @@ BEFORE_AUTH = Limits(inbound=16)
 AFTER_AUTH = Limits(inbound=1024)
 SLACK_SECONDS = 15.0
 GOODBYE_SECONDS = 2.0
+MAX_WINDOW = 4 * 1024 * 1024
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
 TAKES_RESETS = ("ngrok-go", "seamark-agent")
 
@@ -69,6 +70,7 @@ class AgentConnection(asyncio.Protocol):
         self.gentle = True
         self.auth = tunnel.AuthExtra()
         self.peer = ""
+        self.window = 0  # as agreed with agents that ask for one
         self.started = time.time()
         self.seen = time.monotonic()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -145,7 +147,9 @@ class AgentConnection(asyncio.Protocol):
     def accept(self, message: tunnel.Auth, client_id: str, credential: str) -> None:
         self.auth, self.client_id, self.credential = message.extra, client_id, credential
         self.gentle = message.extra.client_type not in TAKES_RESETS
-        self._session.limits = AFTER_AUTH
+        window = message.extra.window
+        self.window = min(max(int(window), WINDOW), MAX_WINDOW) if window else 0
+        self._session.limits = Limits(inbound=AFTER_AUTH.inbound, window=self.window or WINDOW)
         if self._deadline is not None:
             self._deadline.cancel()
 

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import structlog
 
 import seamark
@@ -96,6 +97,7 @@ class Sessions:
             cookie=client_id,
             account_name="seamark",
             plan_name="self-hosted",
+            window=agent.window or msgspec.UNSET,
         )
         return tunnel.AuthAnswer(client_id=client_id, extra=extra)
 

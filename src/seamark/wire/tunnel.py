@@ -55,6 +55,7 @@ class AuthExtra(Message, frozen=True, kw_only=True):
     stop_unsupported_error: str | None = None
     restart_unsupported_error: str | None = None
     update_unsupported_error: str | None = None
+    window: int | msgspec.UnsetType = msgspec.UNSET  # ours: bytes that may be under way per stream, if both sides know
 
     @property
     def token(self) -> str:
@@ -75,6 +76,7 @@ class AuthAnswerExtra(Message, frozen=True, kw_only=True):
     session_duration: int = 0
     plan_name: str = ""
     banner: str = ""
+    window: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class AuthAnswer(Message, frozen=True, kw_only=True):

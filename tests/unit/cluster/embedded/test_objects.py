@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from tests.unit.cluster.embedded.conftest import (
     JSON_PATCH,
     MERGE,

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 
-from tests.unit.cluster.embedded.conftest import MERGE, Cluster, Json, config_map, events
-
 from seamark.cluster.embedded import EmbeddedTransport, Pace, Settings, Store
 from seamark.core.transport import Request
+from tests.unit.cluster.embedded.conftest import MERGE, Cluster, Json, config_map, events
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
