@@ -1,0 +1,69 @@
+"""IP policies and their rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.edge.api.base import Body, Resource, read, ref, said
+from seamark.edge.errors import invalid
+from seamark.edge.policy import Ranges, network
+from seamark.edge.store import Record, Store
+
+POLICY, RULE = "ip_policy", "ip_policy_rule"
+
+
+class IpPolicies(Resource):
+    """Named lists of source ranges. Deleting one deletes its rules, and whoever refers to it admits nobody by it."""
+
+    path, key, kind, prefix, what = "/ip_policies", "ip_policies", POLICY, "ipp", "IP policy"
+
+    async def create(self, raw: Any) -> dict[str, Any]:
+        return await self.add(said(read(raw, Body)))
+
+    async def delete(self, ident: str) -> None:
+        await super().delete(ident)
+        for rule in list(self.store.all(RULE)):
+            if rule.body["ip_policy_id"] == ident:
+                await self.store.remove(rule)
+
+
+class RuleBody(Body, frozen=True, kw_only=True):
+    cidr: str | None = None
+    ip_policy_id: str | None = None
+    action: str | None = None
+
+
+class IpPolicyRules(Resource):
+    """One range of an IP policy, allowed or denied."""
+
+    path, key, kind, prefix, what = "/ip_policy_rules", "ip_policy_rules", RULE, "ipr", "IP policy rule"
+
+    async def create(self, raw: Any) -> dict[str, Any]:
+        body = read(raw, RuleBody)
+        if body.action not in ("allow", "deny"):
+            raise invalid("action is 'allow' or 'deny'")
+        if not body.cidr:
+            raise invalid("cidr is missing")
+        if self.store.get(POLICY, body.ip_policy_id or "") is None:
+            raise invalid("ip_policy_id names no IP policy")
+        return await self.add({**said(body), "cidr": str(network(body.cidr))})
+
+    async def update(self, ident: str, raw: Any) -> dict[str, Any]:
+        body = read(raw, RuleBody)
+        fields = {name: value for name, value in said(body).items() if name in ("description", "metadata", "cidr")}
+        if body.cidr is not None:
+            fields["cidr"] = str(network(body.cidr))
+        await self.store.put(self.record(ident).changed(**fields))
+        return self.view(ident)
+
+    def show(self, record: Record) -> dict[str, Any]:
+        shown = {name: value for name, value in record.body.items() if name != "ip_policy_id"}
+        return {**shown, "ip_policy": ref("/ip_policies", record.body["ip_policy_id"])}
+
+
+def ranges_of(store: Store, policy: str) -> Ranges:
+    rules = [rule.body for rule in store.all(RULE) if rule.body["ip_policy_id"] == policy]
+    return Ranges(
+        tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "allow"),
+        tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "deny"),
+    )

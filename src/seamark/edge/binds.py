@@ -1,0 +1,123 @@
+"""What an agent asks for in a bind, read into an endpoint; and what this edge can't do, refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from seamark.edge.errors import Refusal, invalid
+from seamark.edge.policy import Policy, Ranges, parse_policy, parse_ranges
+from seamark.edge.urls import EndpointUrl, binding_of, parse_url
+from seamark.wire.tunnel import Bind
+
+PROTOCOLS = ("tcp", "tls", "http", "https")
+
+# Options of the agents that would change traffic. Ignoring one of them would be a lie to who set it.
+UNSUPPORTED = (
+    "Auth",
+    "BasicAuth",
+    "CircuitBreaker",
+    "Compression",
+    "MutualTLSAtAgent",
+    "MutualTLSAtEdge",
+    "MutualTLSCA",
+    "OAuth",
+    "OIDC",
+    "RequestHeaders",
+    "ResponseHeaders",
+    "UserAgentFilter",
+    "WebhookVerification",
+    "WebsocketTCPConverter",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A bind request, understood. `url` is None where the edge is to choose."""
+
+    url: EndpointUrl | None
+    binding: str
+    policy: Policy
+    ranges: Ranges
+    proxy_version: int
+    terminate: bool
+
+
+def read_bind(bind: Bind, domain: str, port: int) -> Wanted:
+    """The endpoint that is asked for. `domain` completes subdomains, `port` is the public one of the scheme."""
+    if bind.proto not in PROTOCOLS:
+        raise Refusal(9437, f"{bind.proto[:50]!r} is no protocol of this edge: {', '.join(PROTOCOLS)} are")
+    for name in UNSUPPORTED:
+        if bind.opts.get(name):
+            raise Refusal(9437, f"the option {name} is none that this edge can carry out")
+    policy = _policy(bind.opts)
+    url = _url(bind, domain, port)
+    binding = binding_of(url, bind.extra.bindings) if url else _binding(bind)
+    return Wanted(
+        url,
+        binding,
+        policy,
+        _ranges(bind.opts.get("IPRestriction")),
+        _proxy_version(bind.opts.get("ProxyProto")),
+        terminate=bind.proto == "https" or bool(bind.opts.get("TLSTermination")) or policy.terminates is not None,
+    )
+
+
+def _binding(bind: Bind) -> str:
+    if any(binding != "public" for binding in bind.extra.bindings or ()):
+        raise invalid("an endpoint with this binding needs a URL")
+    return "public"
+
+
+def _url(bind: Bind, domain: str, port: int) -> EndpointUrl | None:
+    opts = bind.opts
+    text = _text(opts, "URL")
+    if text and "://" not in text:
+        text = f"{bind.proto}://{text}"
+    if not text and bind.proto == "tcp":
+        text = f"tcp://{address}" if (address := _text(opts, "Addr")) else ""
+    elif not text:
+        host = _text(opts, "Domain") or _text(opts, "Hostname")
+        if not host and (subdomain := _text(opts, "Subdomain")):
+            host = f"{subdomain}.{domain}"
+        text = f"{bind.proto}://{host}" if host else ""
+    if not text or text.endswith("://"):
+        return None
+    url = parse_url(text)
+    if url.scheme != bind.proto:
+        raise invalid(f"{url} is no URL for the protocol {bind.proto}")
+    if url.scheme != "tcp" and not url.internal and "kubernetes" not in (bind.extra.bindings or ()):
+        url = EndpointUrl(url.scheme, url.host, port)  # there is one public port a scheme
+    return url
+
+
+def _text(opts: dict[str, Any], name: str) -> str:
+    value = opts.get(name) or ""
+    if not isinstance(value, str):
+        raise invalid(f"the option {name} is no text")
+    return value
+
+
+def _policy(opts: dict[str, Any]) -> Policy:
+    text = opts.get("TrafficPolicy") or opts.get("Policy") or ""
+    return parse_policy(text if isinstance(text, str) else msgspec.json.encode(text).decode())
+
+
+def _ranges(restriction: Any) -> Ranges:
+    if not restriction:
+        return Ranges()
+    if not isinstance(restriction, dict):
+        raise invalid("the option IPRestriction is no object")
+    fields = {name.lower().replace("_", ""): value or [] for name, value in restriction.items()}
+    if unknown := set(fields) - {"allowcidrs", "denycidrs"}:
+        raise Refusal(9437, f"the option IPRestriction with {sorted(unknown)} is none that this edge can carry out")
+    return parse_ranges(fields.get("allowcidrs", ()), fields.get("denycidrs", ()))
+
+
+def _proxy_version(value: Any) -> int:
+    version = {None: 0, "": 0, 0: 0, 1: 1, 2: 2, "1": 1, "2": 2}.get(value)
+    if version is None:
+        raise invalid(f"{value!r} is no version of the PROXY protocol: 1 and 2 are")
+    return version

@@ -1,0 +1,48 @@
+"""What an edge counts. The registry is passed in; the byte counters are plain integers, read when scraped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.metrics_core import Metric
+
+
+class EdgeMetrics:
+    """The edge's numbers. `received` and `sent` are added to on the data path and cost an addition each."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self.received = 0
+        self.sent = 0
+        self.connections = Counter(
+            "seamark_edge_connections",
+            "Client connections.",
+            ["proto", "outcome"],
+            registry=registry,
+        )
+        self.open = Gauge("seamark_edge_open_connections", "Client connections open now.", ["proto"], registry=registry)
+        self.agents = Gauge("seamark_edge_agents", "Agent sessions now.", registry=registry)
+        self.endpoints = Gauge("seamark_edge_endpoints", "Endpoints online now.", registry=registry)
+        self.rpcs = Counter("seamark_edge_rpcs", "Requests of agents.", ["kind", "outcome"], registry=registry)
+        self.requests = Counter(
+            "seamark_edge_api_requests",
+            "API requests.",
+            ["resource", "method", "status"],
+            registry=registry,
+        )
+        registry.register(_Bytes(self))
+
+
+class _Bytes:
+    """Reads the byte counters when asked."""
+
+    def __init__(self, metrics: EdgeMetrics) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        family = CounterMetricFamily("seamark_edge_bytes", "Bytes between clients and endpoints.", labels=["direction"])
+        family.add_metric(["from_clients"], self._metrics.received)
+        family.add_metric(["to_clients"], self._metrics.sent)
+        yield family

@@ -1,0 +1,239 @@
+"""The edge as one process: its listeners, its state, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import ssl
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+from prometheus_client import CollectorRegistry, generate_latest
+
+from seamark.core.errors import UserError
+from seamark.edge.agents import AgentConnection
+from seamark.edge.api.app import Api
+from seamark.edge.api.base import Office
+from seamark.edge.api.operators import OPERATOR, endpoint_for
+from seamark.edge.api.ranges import ranges_of
+from seamark.edge.authority import Authority
+from seamark.edge.certificates import Certificates, PairOnDisk
+from seamark.edge.credentials import KEY, TOKEN, Credentials
+from seamark.edge.doors import Door, http_door, tls_door
+from seamark.edge.ids import digest
+from seamark.edge.ingress import IngressConnection
+from seamark.edge.metrics import EdgeMetrics
+from seamark.edge.places import Places, TcpPorts
+from seamark.edge.public import PublicConnection, Router
+from seamark.edge.registry import Registry
+from seamark.edge.sessions import Sessions
+from seamark.edge.settings import EdgeSettings
+from seamark.edge.store import Store
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS = 5.0
+
+
+class Edge:
+    """A running edge.
+
+    - After `start` every listener that the settings name accepts, and what the state holds is online.
+    - `drain` stops accepting and lets open connections end by themselves, up to the deadline; then `stop` ends all.
+    - One process owns the state: a second one on the same file is refused.
+    """
+
+    def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
+        self.settings = settings
+        self._lock = _own(settings.directory)
+        self.store = Store(settings.directory / "edge.db")
+        self.metrics = EdgeMetrics(metrics or CollectorRegistry())
+        self.authority = Authority(self.store)
+        self.credentials = Credentials(self.store)
+        self.registry = Registry()
+        self.places = Places(settings, self.store, self.registry)
+        self.router = Router(settings, self.registry, self.metrics, lambda policy: ranges_of(self.store, policy))
+        self.ports = TcpPorts(settings.bind, self._tcp_client)
+        self.sessions = Sessions(settings, self.credentials, self.registry, self.places, self.ports, self.metrics)
+        self.office = Office(
+            settings,
+            self.store,
+            self.registry,
+            self.sessions,
+            self.credentials,
+            self.authority,
+            self.places,
+            self.ports,
+        )
+        self.api = Api(self.office, self.metrics)
+        self._certificates = Certificates(self.store, self.authority)
+        self._pair = _pair(settings)
+        self._servers: list[asyncio.Server] = []
+        self._doors: list[Door] = []
+        self._runners: list[web.AppRunner] = []
+        self._sweeper: asyncio.Task[None] | None = None
+        self.ready = False
+
+    async def start(self) -> None:
+        settings = self.settings
+        (settings.directory / "ca.pem").write_bytes(self.authority.ca_pem)
+        await self._first_secrets()
+        await self.api.endpoints.restore()
+        loop = asyncio.get_running_loop()
+        self._servers.append(
+            await loop.create_server(
+                lambda: AgentConnection(self.sessions),
+                settings.bind,
+                settings.agent_port,
+                ssl=self._agent_context(),
+                ssl_handshake_timeout=settings.head_seconds,
+                backlog=1024,
+            )
+        )
+        if settings.ingress_port:
+            await self._open_ingress(settings.ingress_port)
+        if settings.http_port:
+            self._open_door(http_door(self.router, settings.http_port), settings.http_port)
+        if settings.tls_port:
+            self._open_door(tls_door(self.router, settings.tls_port, self._certificates.context), settings.tls_port)
+        context = self.authority.context(settings.public_host) if settings.api_tls else None
+        await self._serve(self.api.app(), settings.api_port, context)
+        if settings.ops_port:
+            await self._serve(self._ops(), settings.ops_port, None)
+        self._sweeper = loop.create_task(self._sweep())
+        self.ready = True
+        log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=settings.state)
+
+    async def drain(self) -> None:
+        """Accept nothing new, and wait until open connections have ended or the time is up."""
+        self.ready = False
+        self.sessions.draining = True
+        for server in self._servers:
+            server.close()
+        for door in self._doors:
+            door.close()
+        self.ports.close_all()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.router.idle.wait(), self.settings.drain_seconds)
+        log.info("edge drained", connections_cut=len(self.router.connections))
+
+    async def stop(self) -> None:
+        self.ready = False
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeper
+        for server in self._servers:
+            server.close()
+        for door in self._doors:
+            door.close()
+        self.ports.close_all()
+        for connection in list(self.router.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        self.sessions.close()
+        for runner in self._runners:
+            await runner.cleanup()
+        await asyncio.sleep(0)  # let the transports say goodbye
+        await self.sessions.settle()
+        self.store.close()
+        os.close(self._lock)
+
+    def reload(self) -> None:
+        """Take up exchanged certificate files at once."""
+        if self._pair is not None:
+            self._pair.reload()
+
+    async def _first_secrets(self) -> None:
+        """A token for agents and a key for the API: made at the first start, kept in files that only we may read."""
+        for kind, name in ((TOKEN, "agent-token"), (KEY, "api-key")):
+            path = self.settings.directory / name
+            secret = path.read_text().strip() if path.exists() else ""
+            if secret and self.store.named(kind, digest(secret)):
+                continue
+            if not secret and any(True for _ in self.store.all(kind)):
+                continue  # it was removed on purpose: others are there
+            _, secret = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                file.write(secret + "\n")
+
+    def _tcp_client(self, port: int) -> PublicConnection:
+        return PublicConnection(self.router, f"tcp://{self.settings.public_host}:{port}")
+
+    def _agent_context(self) -> ssl.SSLContext:
+        return self._pair.context if self._pair is not None else self.authority.context(self.settings.public_host)
+
+    async def _open_ingress(self, port: int) -> None:
+        server = await asyncio.get_running_loop().create_server(
+            lambda: IngressConnection(
+                self.router,
+                lambda mark: self.store.named(OPERATOR, mark),
+                lambda operator, url: endpoint_for(self.office, operator, url),
+            ),
+            self.settings.bind,
+            port,
+            ssl=self.authority.ingress_context(self.settings.public_host),
+            ssl_handshake_timeout=self.settings.head_seconds,
+            backlog=4096,
+        )
+        self._servers.append(server)
+
+    def _open_door(self, door: Door, port: int) -> None:
+        door.open(self.settings.bind, port)
+        self._doors.append(door)
+
+    async def _serve(self, app: web.Application, port: int, context: ssl.SSLContext | None) -> None:
+        runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        await runner.setup()
+        self._runners.append(runner)
+        await web.TCPSite(runner, self.settings.bind, port, ssl_context=context).start()
+
+    def _ops(self) -> web.Application:
+        async def metrics(_: web.Request) -> web.Response:
+            return web.Response(body=generate_latest(self.metrics.registry), content_type="text/plain")
+
+        async def healthy(_: web.Request) -> web.Response:
+            return web.Response(text="ok\n")
+
+        async def ready(_: web.Request) -> web.Response:
+            return web.Response(text="ready\n" if self.ready else "draining\n", status=200 if self.ready else 503)
+
+        app = web.Application()
+        app.router.add_get("/metrics", metrics)
+        app.router.add_get("/healthz", healthy)
+        app.router.add_get("/readyz", ready)
+        return app
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            try:
+                self.sessions.close_silent()
+                self.reload()
+                await self.places.sweep()
+            except Exception:
+                log.exception("sweep failed")
+
+
+def _pair(settings: EdgeSettings) -> PairOnDisk | None:
+    if not settings.agent_cert:
+        return None
+    return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))
+
+
+def _own(state: Path) -> int:
+    """A lock on the state, held as long as the process lives: one replica, by construction."""
+    import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
+
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise UserError(
+            f"another edge runs on {state}", hint="an edge is one process; give this one its own --state"
+        ) from error
+    return handle

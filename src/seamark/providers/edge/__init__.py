@@ -1,0 +1,1 @@
+"""Edges behind one protocol: Seamark's own, ngrok's cloud, and one in memory."""

@@ -1,0 +1,241 @@
+"""One connection of an agent to an edge: requests out, proxy streams in, heartbeats."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import structlog
+
+from seamark.core.errors import Refused, Retry
+from seamark.providers.edge.agent.upstream import Upstream, UpstreamConnection
+from seamark.wire import tunnel
+from seamark.wire.muxado import Code, Handler, Limits, ProtocolError, Session, SessionClosed, Stream
+from seamark.wire.muxado.frames import Bytes
+from seamark.wire.tunnel import StreamType
+
+log = structlog.get_logger(__name__)
+
+Commanded = Callable[[StreamType, bytes], None]
+A = TypeVar("A", bound=tunnel.Message)
+MANY = 1_000_000
+ANSWER_SECONDS = 20.0
+
+
+class Link(asyncio.Protocol):
+    """A session with an edge.
+
+    - `ask` sends one request and returns its answer; an `Error` in it is raised as `Refused`, in the edge's words.
+    - Proxy streams are joined with the service that `find` names for them.
+    - `closed` is done when the connection is; until then a heartbeat proves that the edge is there.
+    """
+
+    def __init__(self, find: Callable[[str], Upstream | None], commanded: Commanded) -> None:
+        self._find = find
+        self._commanded = commanded
+        self._session = Session(self, client=True, limits=Limits(inbound=MANY))
+        self._transport: asyncio.Transport | None = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def dial(
+        cls,
+        address: tuple[str, int],
+        context: ssl.SSLContext,
+        find: Callable[[str], Upstream | None],
+        commanded: Commanded,
+    ) -> Link:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                _, link = await loop.create_connection(
+                    lambda: cls(find, commanded), *address, ssl=context, server_hostname=address[0]
+                )
+        except (OSError, TimeoutError) as error:
+            raise Retry(f"no connection to the edge at {address[0]}:{address[1]}: {error}") from error
+        return link
+
+    def use_window(self, window: int) -> None:
+        """From the next stream on. Both sides switch with the answer to the authentication."""
+        self._session.limits = Limits(window=window, inbound=MANY)
+
+    async def ask(self, kind: StreamType, request: tunnel.Message, answer: type[A]) -> A:
+        call = _Call()
+        try:
+            call.stream = self._session.open(kind, call, tunnel.encode(request))
+            async with asyncio.timeout(ANSWER_SECONDS):
+                body = await call.body
+        except (SessionClosed, TimeoutError, ConnectionError) as error:
+            raise Retry(f"the edge did not answer: {error or 'in time'}") from error
+        try:
+            said = tunnel.decode(body, answer)
+        except tunnel.MessageError as error:
+            raise Retry(str(error)) from error
+        if words := getattr(said, "error", ""):
+            raise Refused(words.strip())
+        return said
+
+    async def heartbeat(self, interval: float, tolerance: float) -> None:
+        """Beat until the connection ends; a beat that does not come back in time ends it."""
+        pulse = _Pulse()
+        stream = self._session.open(StreamType.HEARTBEAT, pulse)
+        while not self.closed.done():
+            await asyncio.sleep(interval)
+            beat = secrets.token_bytes(4)
+            stream.write(beat)
+            try:
+                async with asyncio.timeout(tolerance):
+                    await pulse.comes_back(beat)
+            except TimeoutError:
+                log.warning("the edge missed a heartbeat")
+                self.abort()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._session.leave()
+            self._transport.close()
+            asyncio.get_running_loop().call_later(2.0, self.abort)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._session.feed(data)
+        except ProtocolError as error:
+            log.warning("the edge broke the protocol", error=str(error))
+            self.abort()
+
+    def pause_writing(self) -> None:
+        self._session.pause()
+
+    def resume_writing(self) -> None:
+        self._session.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._session.lost(Code.PEER_EOF)
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    # muxado's Owner
+
+    def transmit(self, pieces: list[Bytes]) -> None:
+        if self._transport is not None:
+            self._transport.writelines(pieces)
+
+    def opened(self, stream: Stream, kind: int) -> Handler:
+        if kind == StreamType.PROXY:
+            return UpstreamConnection(stream, self._find)
+        return _Command(self, stream, kind)
+
+    def going_away(self, code: int, debug: bytes) -> None:
+        log.info("the edge goes away", code=code, words=debug.decode("utf-8", "replace")[:200])
+
+    def command(self, kind: StreamType, body: bytes) -> None:
+        self._commanded(kind, body)
+
+
+class _Call:
+    """The answer to one request, gathered to its end."""
+
+    def __init__(self) -> None:
+        self.body: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self.stream: Stream | None = None
+        self._reader = tunnel.JsonReader()
+
+    def received(self, data: Bytes) -> None:
+        if self.stream is not None:
+            self.stream.credit(len(data))
+        try:
+            body = self._reader.feed(data)
+        except tunnel.MessageError as error:
+            self._fail(str(error))
+            return
+        if body is not None and not self.body.done():
+            self.body.set_result(body)
+            if self.stream is not None:
+                self.stream.finish()
+
+    def ended(self) -> None:
+        self._fail("the answer ended early")
+
+    def lost(self, code: int) -> None:
+        self._fail(f"the stream was lost, code {code}")
+
+    def writable(self) -> None:
+        pass
+
+    def _fail(self, words: str) -> None:
+        if not self.body.done():
+            self.body.set_exception(ConnectionError(words))
+
+
+class _Pulse:
+    """Our heartbeats coming back."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._came = asyncio.Event()
+
+    async def comes_back(self, beat: bytes) -> None:
+        while beat not in self._buffer:
+            self._came.clear()
+            await self._came.wait()
+        self._buffer = b""
+
+    def received(self, data: Bytes) -> None:
+        self._buffer = (self._buffer + bytes(data))[-64:]
+        self._came.set()
+
+    def ended(self) -> None:
+        pass
+
+    def lost(self, code: int) -> None:
+        pass
+
+    def writable(self) -> None:
+        pass
+
+
+class _Command:
+    """A request of the edge: stop, restart and the end of a tunnel are obeyed, others answered with an error."""
+
+    def __init__(self, link: Link, stream: Stream, kind: int) -> None:
+        self._link = link
+        self._stream = stream
+        self._kind = kind
+        self._reader = tunnel.JsonReader(64 * 1024)
+
+    def received(self, data: Bytes) -> None:
+        try:
+            body = self._reader.feed(data)
+        except tunnel.MessageError:
+            self._stream.reset(Code.PROTOCOL)
+            return
+        if body is None:
+            return
+        known = self._kind in (StreamType.STOP, StreamType.RESTART, StreamType.STOP_TUNNEL)
+        answer = tunnel.Outcome() if known else tunnel.Outcome(error="this agent does not do that")
+        self._stream.write(tunnel.encode(answer))
+        self._stream.finish()
+        if known:
+            self._link.command(StreamType(self._kind), body)
+
+    def ended(self) -> None:
+        pass
+
+    def lost(self, code: int) -> None:
+        pass
+
+    def writable(self) -> None:
+        pass

@@ -1,0 +1,32 @@
+"""muxado: many streams over one connection. Bytes in, calls and bytes out; no sockets, no clock, no asyncio."""
+
+from seamark.wire.muxado.frames import (
+    WINDOW,
+    Code,
+    Frame,
+    FrameReader,
+    ProtocolError,
+    data_header,
+    goaway_frame,
+    rst_frame,
+    wndinc_frame,
+)
+from seamark.wire.muxado.session import Handler, Limits, Owner, Session, SessionClosed, Stream
+
+__all__ = [
+    "WINDOW",
+    "Code",
+    "Frame",
+    "FrameReader",
+    "Handler",
+    "Limits",
+    "Owner",
+    "ProtocolError",
+    "Session",
+    "SessionClosed",
+    "Stream",
+    "data_header",
+    "goaway_frame",
+    "rst_frame",
+    "wndinc_frame",
+]
