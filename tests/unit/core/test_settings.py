@@ -84,7 +84,7 @@ def test_what_is_wrong_in_the_file_is_told_with_its_place(file: Any, text: str, 
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="nowhere.yaml: No such file"):
+    with pytest.raises(UserError, match=r"nowhere\.yaml: No such file"):
         settings(str(tmp_path / "nowhere.yaml"))
 
 
