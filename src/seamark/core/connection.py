@@ -87,19 +87,24 @@ async def from_kubeconfig(path: str, context: str) -> Connection:
     settings = client.Configuration()
     load: Any = config.load_kube_config  # it has no types
     try:
-        await load(path, context or None, client_configuration=settings, persist_config=False)
+        loader = await load(path, context or None, client_configuration=settings, persist_config=False)
     except config.ConfigException as error:
         known = ", ".join(_contexts(path)) or "none"
         words = str(error).removeprefix("Invalid kube-config file. ")
         raise UserError(f"kubeconfig {path}: {words}", hint=f"its contexts are: {known}") from None
     except Exception as error:
         raise UserError(f"kubeconfig {path} can't be read ({error})", hint="check that it is valid YAML") from None
+    token = settings.api_key.get("BearerToken", "").removeprefix("Bearer ")
+    if not token and not settings.cert_file and "exec" in (loader._user or ()):
+        # The package only logs it, and would go on as nobody.
+        command = loader._user["exec"]["command"]
+        raise UserError(f"kubeconfig {path}: {command} gave no credentials", hint="run it by hand to see why")
     return Connection(
         base_url=settings.host.rstrip("/"),
         ca_pem=_read(settings.ssl_ca_cert),
         certificate_pem=_read(settings.cert_file),
         key_pem=_read(settings.key_file),
-        token=settings.api_key.get("BearerToken", "").removeprefix("Bearer "),
+        token=token,
         verify=bool(settings.verify_ssl),
         server_name=settings.tls_server_name or "",
         proxy=settings.proxy or "",

@@ -22,7 +22,7 @@ from seamark.core.backoff import Backoff
 from seamark.core.client import Client
 from seamark.core.clock import Clock, micro_timestamp
 from seamark.core.conditions import FALSE, TRUE
-from seamark.core.errors import Exists, Retry, SeamarkError
+from seamark.core.errors import Exists, Gone, Retry, SeamarkError
 from seamark.core.metrics import Metrics
 from seamark.core.redaction import redact
 
@@ -108,7 +108,7 @@ class Events:
             reporting_instance=self._instance,
             action="Reconcile",
             reason=reason,
-            note=note if len(note) <= LONGEST_NOTE else note[: LONGEST_NOTE - 1] + "…",
+            note=shortened(note),
             type="Warning" if warning else "Normal",
             regarding=ObjectReference(
                 api_version=resource.api_version,
@@ -135,6 +135,8 @@ class Events:
                 return
             except Exists:
                 return  # said before a restart
+            except Gone:
+                count = 1  # the server forgets events after an hour; the series begins anew
             except Retry as error:
                 pause = max(error.after or 0.0, BACKOFF.pause(self._random, failures))
                 log.info("event not taken yet", reason=event.reason, error=error.message)
@@ -156,4 +158,11 @@ class Events:
 def event_name(obj: Object, reason: str, note: str, moment: str) -> str:
     """The same event about the same object has the same name, in every process."""
     digest = hashlib.sha256("\0".join((obj.uid, reason, note, moment)).encode()).hexdigest()[:16]
-    return f"{obj.metadata.name[:230]}.{digest}"
+    return f"{obj.metadata.name[:230].rstrip('-.')}.{digest}"
+
+
+def shortened(note: str) -> str:
+    """As much of it as the API takes, which counts bytes."""
+    if len(note.encode()) <= LONGEST_NOTE:
+        return note
+    return note.encode()[: LONGEST_NOTE - len(b"...")].decode(errors="ignore") + "…"  # three bytes as well

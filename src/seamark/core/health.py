@@ -34,7 +34,7 @@ class HealthServer:
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, host.strip("[]") or None, int(port)).start()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, OverflowError) as error:  # taken or unknown; no port; no such port
             await self.close()
             hint = "choose another with --health-address, or an empty one for none"
             raise UserError(f"can't serve health on {address} ({error})", hint=hint) from None

@@ -14,17 +14,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aiohttp
+import structlog
 
 from seamark.core.clock import Clock, SystemClock
 from seamark.core.connection import Connection, Load
+from seamark.core.errors import SeamarkError
 from seamark.core.transport import Answer, NoAnswerError, Request
+
+log = structlog.get_logger(__name__)
 
 REREAD = 60.0
 
 
 class HttpStream:
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, timeout: float) -> None:
         self._response = response
+        self._timeout = timeout
         self.status = response.status
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -35,7 +40,13 @@ class HttpStream:
             raise NoAnswerError(f"the stream was cut: {describe(error)}") from error
 
     async def read(self) -> bytes:
-        return await self._response.read()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._response.read()
+        except TimeoutError as error:
+            raise NoAnswerError(f"no whole answer within {self._timeout:.3g} s") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise NoAnswerError(f"the answer was cut: {describe(error)}") from error
 
 
 class HttpTransport:
@@ -54,16 +65,30 @@ class HttpTransport:
         return self
 
     async def send(self, request: Request) -> Answer:
-        async with self._places:
-            answer = await self._send(request)
-            if answer.status == 401:
+        """The deadline counts from here: waiting for a place and for credentials included."""
+        deadline = asyncio.get_running_loop().time() + request.timeout
+        try:
+            async with asyncio.timeout_at(deadline) as waiting, self._places:
+                session, connection = await self._ready()
+                waiting.reschedule(None)
+                answer = await self._send(request, session, connection, deadline)
+                if answer.status != 401:
+                    return answer
+                waiting.reschedule(deadline)
                 await self._renew(self._clock.monotonic())
-                answer = await self._send(request)
-            return answer
+                session, connection = await self._ready()
+                waiting.reschedule(None)
+                return await self._send(request, session, connection, deadline)
+        except TimeoutError as error:
+            raise NoAnswerError(f"no turn to be sent within {request.timeout:.3g} s", sent=False) from error
 
-    async def _send(self, request: Request) -> Answer:
-        session, connection = await self._ready()
-        limits = aiohttp.ClientTimeout(total=request.timeout)
+    async def _send(
+        self, request: Request, session: aiohttp.ClientSession, connection: Connection, deadline: float
+    ) -> Answer:
+        left = deadline - asyncio.get_running_loop().time()
+        if left <= 0:
+            raise NoAnswerError(f"no turn to be sent within {request.timeout:.3g} s", sent=False)
+        limits = aiohttp.ClientTimeout(total=left)
         try:
             async with session.request(
                 request.method,
@@ -106,7 +131,7 @@ class HttpTransport:
         if response.status == 401:
             await self._renew(self._clock.monotonic())
         try:
-            yield HttpStream(response)
+            yield HttpStream(response, request.timeout)
         finally:
             response.close()
 
@@ -127,11 +152,21 @@ class HttpTransport:
         async with self._renewing:
             if self._loaded >= asked:
                 return  # somebody has just done it
-            connection = await self._load()
+            connection = await self._reload()
             self._loaded = self._clock.monotonic()
             old, self._connection = self._connection, connection
             if self._session is None or old is None or not connection.same_channel(old):
                 await self._reopen(connection)
+
+    async def _reload(self) -> Connection:
+        """What we have is kept when it can't be read again: it may well be good for longer than the trouble lasts."""
+        if self._connection is None:
+            return await self._load()
+        try:
+            return await self._load()
+        except (SeamarkError, OSError) as error:
+            log.warning("credentials not read again; going on with those we have", error=str(error))
+            return self._connection
 
     async def _reopen(self, connection: Connection) -> None:
         before = self._session

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass
 from random import Random
 
@@ -43,6 +44,7 @@ class Leader:
         self._identity = identity
         self._clock = clock
         self._settings = settings or LeaseSettings()
+        self._told = math.ceil(self._settings.duration)  # whole seconds, and never less than we count on
         self._random = Random(identity)
         self._deadline = float("-inf")
         self._seen: tuple[str, float] = ("", 0.0)  # another holder's lease: its version, and when we first saw it
@@ -88,16 +90,19 @@ class Leader:
             return
         self._deadline = float("-inf")
         try:
-            lease = await self._client.get(Lease, self._key)
-            if lease.spec.holder_identity == self._identity:
-                await self._patch(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
+            async with asyncio.timeout(self._settings.renew):
+                lease = await self._client.get(Lease, self._key)
+                if lease.spec.holder_identity == self._identity:
+                    await self._patch(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
+        except TimeoutError:
+            log.info("lease not given back in time; it runs out by itself")
         except SeamarkError as error:
             log.info("lease not given back; it runs out by itself", error=error.message)
 
     async def _turn(self) -> None:
         asked = self._clock.monotonic()
         now = micro_timestamp(self._clock.wall())
-        ours = {"holderIdentity": self._identity, "leaseDurationSeconds": int(self._settings.duration)}
+        ours = {"holderIdentity": self._identity, "leaseDurationSeconds": self._told}
         try:
             lease = await self._client.get(Lease, self._key)
         except Gone:
@@ -125,7 +130,7 @@ class Leader:
     async def _create(self, now: str) -> None:
         spec = LeaseSpec(
             holder_identity=self._identity,
-            lease_duration_seconds=int(self._settings.duration),
+            lease_duration_seconds=self._told,
             acquire_time=now,
             renew_time=now,
             lease_transitions=0,

@@ -16,7 +16,8 @@ import structlog
 
 from seamark.core.redaction import HIDDEN, redact
 
-SECRET_NAMES = re.compile(r"token|password|passwd|secret|authorization|api_?key|private|credential", re.IGNORECASE)
+SECRET_NAMES = re.compile(r"token|password|passwd|secret|authorization|api[_-]?key|private|credential", re.IGNORECASE)
+SAID_BY_STRUCTLOG = ("exc_info", "stack_info")  # turned into text later, and redacted then
 
 
 def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,28 +27,27 @@ def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str,
 def _value(name: str, value: Any) -> Any:
     if SECRET_NAMES.search(name) and value:
         return HIDDEN
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
+    if name in SAID_BY_STRUCTLOG or value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
         return {key: _value(str(key), inner) for key, inner in value.items()}
-    return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value("", inner) for inner in value]
+    return redact(str(value))
 
 
 def configure(level: str = "info", *, out: TextIO | None = None) -> None:
     out = out or sys.stderr
     terminal = out.isatty()
-    final: list[Any] = (
-        [structlog.dev.ConsoleRenderer()]
-        if terminal
-        else [structlog.processors.format_exc_info, _redacted, structlog.processors.JSONRenderer()]
-    )
+    last: Any = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
             _redacted,
-            *final,
+            last,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number(level)),
         logger_factory=structlog.PrintLoggerFactory(out),

@@ -12,8 +12,9 @@ SECRET_TEXT = re.compile(
     r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",  # credentials in a URL
     re.DOTALL,
 )
+SECRET_ASSIGNED = re.compile(r"(?i:(token|password|passwd|secret|api[_-]?key)=)[^\s&,;'\"]+")
 
 
 def redact(text: str) -> str:
     """The text without anything that looks like a secret."""
-    return SECRET_TEXT.sub(HIDDEN, text)
+    return SECRET_ASSIGNED.sub(rf"\1={HIDDEN}", SECRET_TEXT.sub(HIDDEN, text))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.api.meta import Condition
-from seamark.core.conditions import LONGEST_MESSAGE, NEVER, Awaited, ConditionType, Stamp, Statements, flips
+from seamark.core.conditions import LONGEST_MESSAGE, NEVER, Awaited, ConditionType, Stamp, Statements, flips, still_true
 
 LIT = ConditionType("Lit", meaning="It shines", reasons={"On": "x", "Off": "x", "Asking": "x", "Pending": "x"})
 WARM = ConditionType("Warm", meaning="It is warm", reasons={"Hot": "x", "Cold": "x", "Asking": "x", "Pending": "x"})
@@ -106,11 +106,19 @@ def test_a_summary_of_what_is_awaited_is_awaited() -> None:
 
 
 def test_flips_are_pairs_of_different_status_and_new_conditions_have_no_past() -> None:
-    old = (said(LIT.true("On")), said(WARM.true("Hot")))
-    new = (said(LIT.false("Off", "")), said(WARM.true("Hot")), said(READY.true("Ready")))
-    before: Statements = {("", one.type): one for one in old}
-    after: Statements = {("", one.type): one for one in new}
-    assert flips(before, after) == [(old[0], new[0]), (None, new[2])]
+    old: Statements = {("", "Lit"): said(LIT.true("On")), ("", "Warm"): said(WARM.true("Hot"))}
+    new: Statements = {**old, ("", "Lit"): said(LIT.false("Off", "")), ("entry", "Lit"): said(LIT.true("On"))}
+    assert flips(old, new) == [(old["", "Lit"], new["", "Lit"]), (None, new["entry", "Lit"])]
+
+
+def test_what_was_true_and_is_so_no_more_for_the_same_generation_would_be_a_lie_meanwhile() -> None:
+    true, false = said(LIT.true("On")), said(LIT.false("Off", ""))
+    newer = said(LIT.unknown("Off", ""), generation=2)
+    assert still_true({("", "Lit"): true}, {("", "Lit"): true})
+    assert not still_true({("", "Lit"): true}, {("", "Lit"): false})
+    assert not still_true({("", "Lit"): true}, {})
+    assert still_true({("", "Lit"): true}, {("", "Lit"): newer})  # it speaks of an older generation, and says so
+    assert still_true({("", "Lit"): false}, {})
 
 
 JUDGED = st.sampled_from(

@@ -1,0 +1,197 @@
+"""A kubeconfig in full, and what is said when it is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from seamark.core import connection
+from seamark.core.connection import Connection, Load, connect, from_kubeconfig, in_cluster
+from seamark.core.errors import UserError
+
+
+def kubeconfig(
+    folder: Path, *, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None, name: str = "config"
+) -> str:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "here",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443/", **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = folder / name
+    path.write_text(yaml.safe_dump(document))
+    return str(path)
+
+
+def loaded(path: str, context: str = "") -> Connection:
+    return asyncio.run(from_kubeconfig(path, context))
+
+
+async def again(load: Load) -> Connection:
+    return await load()
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_a_token(tmp_path: Path) -> None:
+    found = loaded(kubeconfig(tmp_path, user={"token": "t1"}))
+    assert found.base_url == "https://127.0.0.1:6443"
+    assert found.token == "t1"
+    assert found.verify
+
+
+def test_a_token_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("from-file")
+    assert loaded(kubeconfig(tmp_path, user={"tokenFile": str(tmp_path / "token")})).token == "from-file"
+
+
+def test_certificates_given_as_data(tmp_path: Path) -> None:
+    found = loaded(
+        kubeconfig(
+            tmp_path,
+            user={"client-certificate-data": encoded("CERT"), "client-key-data": encoded("KEY")},
+            cluster={"certificate-authority-data": encoded("CA")},
+        )
+    )
+    assert (found.ca_pem, found.certificate_pem, found.key_pem) == ("CA", "CERT", "KEY")
+
+
+def test_certificates_given_as_files_beside_the_kubeconfig(tmp_path: Path) -> None:
+    for name in ("ca.crt", "me.crt", "me.key"):
+        (tmp_path / name).write_text(name)
+    found = loaded(
+        kubeconfig(
+            tmp_path,
+            user={"client-certificate": "me.crt", "client-key": "me.key"},
+            cluster={"certificate-authority": "ca.crt"},
+        )
+    )
+    assert (found.ca_pem, found.certificate_pem, found.key_pem) == ("ca.crt", "me.crt", "me.key")
+
+
+def test_the_proxy_the_server_name_and_no_verification(tmp_path: Path) -> None:
+    options = {
+        "proxy-url": "http://127.0.0.1:3128",
+        "tls-server-name": "api.example",
+        "insecure-skip-tls-verify": True,
+    }
+    found = loaded(kubeconfig(tmp_path, cluster=options))
+    assert (found.proxy, found.server_name, found.verify) == ("http://127.0.0.1:3128", "api.example", False)
+
+
+def plugin(folder: Path, status: dict[str, Any] | None, code: int = 0) -> dict[str, Any]:
+    answer = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}
+    script = folder / "plugin.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        f"counter = pathlib.Path({str(folder / 'calls')!r})\n"
+        "calls = len(counter.read_text()) + 1 if counter.exists() else 1\n"
+        "counter.write_text('x' * calls)\n"
+        f"print({json.dumps(answer)!r}.replace('CALLS', str(calls)))\n"
+        f"sys.exit({code})\n"
+    )
+    return {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": sys.executable,
+            "args": [str(script)],
+            "interactiveMode": "Never",
+        }
+    }
+
+
+def test_an_exec_plugin_is_asked_again_at_each_load(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, user=plugin(tmp_path, {"token": "token-CALLS"}))
+
+    async def program() -> list[str]:
+        load = connect(path)
+        return [(await load()).token, (await load()).token]
+
+    assert asyncio.run(program()) == ["token-1", "token-2"]
+
+
+def test_an_exec_plugin_that_fails_is_named(tmp_path: Path) -> None:
+    path = kubeconfig(tmp_path, user=plugin(tmp_path, None, code=3))
+    with pytest.raises(UserError, match="gave no credentials: run it by hand"):
+        loaded(path)
+
+
+def test_no_kubeconfig_says_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no kubeconfig at .*/nowhere: name one with --kubeconfig"):
+        loaded(str(tmp_path / "nowhere"))
+
+
+def test_the_environment_names_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", kubeconfig(tmp_path, user={"token": "t1"}))
+    assert loaded("").token == "t1"
+
+
+def test_the_home_directory_has_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(UserError, match=r"no kubeconfig at ~/\.kube/config"):
+        loaded("")
+    (tmp_path / ".kube").mkdir()
+    kubeconfig(tmp_path / ".kube", user={"token": "home"})
+    assert loaded("").token == "home"
+
+
+def test_an_unknown_context_is_told_with_those_that_are_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere.*its contexts are: here"):
+        loaded(kubeconfig(tmp_path), "nowhere")
+
+
+@pytest.mark.parametrize("text", ["{not yaml", "just words", "", "- a\n- b\n"])
+def test_a_file_that_is_no_kubeconfig_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config").write_text(text)
+    with pytest.raises(UserError) as caught:
+        loaded(str(tmp_path / "config"))
+    assert str(tmp_path / "config") in caught.value.message
+
+
+def test_inside_a_pod_the_token_is_read_again_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "POD_SECRETS", tmp_path)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    (tmp_path / "ca.crt").write_text("CA")
+    (tmp_path / "token").write_text("one\n")
+    load = connect()
+    assert load is in_cluster
+    first = asyncio.run(again(load))
+    assert first == Connection("https://[fd00::1]:443", ca_pem="CA", token="one")
+    (tmp_path / "token").write_text("two\n")
+    second = asyncio.run(again(load))
+    assert second.token == "two"
+    assert second.same_channel(first)
+
+
+def test_a_kubeconfig_that_is_named_goes_before_the_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "POD_SECRETS", tmp_path)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    (tmp_path / "token").write_text("pod")
+    load = connect(kubeconfig(tmp_path, user={"token": "mine"}))
+    assert asyncio.run(again(load)).token == "mine"
+
+
+def test_a_connection_shows_no_secret() -> None:
+    shown = repr(Connection("https://x", certificate_pem="C", key_pem="K3Y", token="T0KEN"))
+    assert "T0KEN" not in shown
+    assert "K3Y" not in shown
+
+
+def test_only_a_token_can_change_without_new_connections() -> None:
+    one = Connection("https://x", ca_pem="A", token="1")
+    assert one.same_channel(Connection("https://x", ca_pem="A", token="2"))
+    assert not one.same_channel(Connection("https://x", ca_pem="B", token="1"))

@@ -1,0 +1,77 @@
+"""A role follows from what is declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.api.core import ConfigMap, Namespace
+from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.rbac import Grant, grants, leader_grants, rules
+from seamark.core.source import Reports
+from seamark.core.status import ByManager
+from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller
+from tests.unit.core.scripted import Lamp
+
+
+def declared(**more: Any) -> Controller[Any]:
+    return Controller(
+        name="lamps",
+        kind=Lamp,
+        observe=lambda _view, obj, _results: obj,
+        desire=lambda _seen: Wanted(),
+        judge=lambda _seen, _answers: None,
+        status=ByManager(manager="lamps", conditions=()),
+        **more,
+    )
+
+
+def verbs(found: set[Grant], resource: str) -> set[str]:
+    return {grant.verb for grant in found if grant.resource == resource}
+
+
+def test_a_kind_is_followed_and_its_status_patched_and_nothing_else() -> None:
+    found = grants(declared())
+    assert verbs(found, "lamps") == {"get", "list", "watch"}
+    assert verbs(found, "lamps/status") == {"patch"}
+    assert verbs(found, "events") == {"create", "patch"}
+    assert {grant.resource for grant in found} == {"lamps", "lamps/status", "events"}
+
+
+def test_a_finalizer_or_an_annotation_needs_a_patch_of_the_object() -> None:
+    assert "patch" in verbs(grants(declared(finalizer="x/y")), "lamps")
+    assert "patch" in verbs(grants(declared(annotations=("x/y",))), "lamps")
+
+
+def test_children_are_made_and_what_is_only_read_is_not() -> None:
+    found = grants(declared(children=(ConfigMap,), reads=(Namespace,)))
+    assert verbs(found, "configmaps") == {"get", "list", "watch", "create", "patch", "delete"}
+    assert verbs(found, "namespaces") == {"get", "list", "watch"}
+
+
+def test_a_group_writes_no_status() -> None:
+    group: Group[Any] = Group(
+        name="zones",
+        desire=lambda _seen: Wanted(),
+        keyed={Lamp: lambda _obj: ()},
+        observe=lambda _view, _key, _results: None,
+        report=lambda _seen, _answers: {},
+        reports=Reports("zones"),
+    )
+    assert {grant.resource for grant in grants(group)} == {"lamps"}
+
+
+def test_a_leader_needs_its_lease_only() -> None:
+    assert leader_grants() == {Grant("coordination.k8s.io", "leases", verb) for verb in ("create", "get", "patch")}
+
+
+def test_no_rule_has_a_wildcard_and_resources_with_the_same_verbs_share_one() -> None:
+    made = rules(grants(controller(MemoryBoard())) | leader_grants())
+    assert made == rules(grants(controller(MemoryBoard())) | leader_grants())
+    assert "*" not in str(made)
+    assert {"apiGroups": ["sample.seamark.dev"], "resources": ["greetings/status"], "verbs": ["patch"]} in made
+    together = rules({Grant("g", "a", "get"), Grant("g", "b", "get"), Grant("h", "a", "get")})
+    assert together == [
+        {"apiGroups": ["g"], "resources": ["a", "b"], "verbs": ["get"]},
+        {"apiGroups": ["h"], "resources": ["a"], "verbs": ["get"]},
+    ]
