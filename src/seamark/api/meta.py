@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Meta
 
 
-class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Base of everything on the wire."""
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of everything on the wire. Frozen values can't form cycles, so the garbage collector need not visit them."""
 
 
 class Resource(NamedTuple):

@@ -31,6 +31,7 @@ from seamark.core.metrics import Metrics
 from seamark.core.queue import Item, Queue
 from seamark.core.source import Informer
 from seamark.core.speaker import Speaker
+from seamark.core.timeslice import TimeSlice
 from seamark.core.view import View
 from seamark.core.waker import Declaration, Waker
 from seamark.core.watch import number
@@ -68,6 +69,7 @@ class Loop:
         self._woken: dict[Item, float] = {}  # since when a key has something to do
         self._passed: dict[Item, float] = {}  # when a key that keeps a spacing had its last pass
         self._background: set[asyncio.Task[None]] = set()
+        self._slice = TimeSlice()
         self._draining = False
         for informer in services.informers.values():
             services.expectations.attach(informer)
@@ -115,6 +117,7 @@ class Loop:
     async def _work(self) -> None:
         queue, metrics, clock = self._services.queue, self._services.metrics, self._services.clock
         while True:
+            await self._slice.turn()
             item = await queue.take()
             if self._draining:
                 queue.done(item)
