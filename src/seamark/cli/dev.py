@@ -19,7 +19,7 @@ from rich.live import Live
 from rich.table import Table
 
 from seamark.api.crd import manifests
-from seamark.api.sample import Greeting
+from seamark.api.meta import Condition
 from seamark.cli.families import FAMILIES
 from seamark.cli.progress import shown
 from seamark.cli.run import supervise
@@ -29,6 +29,7 @@ from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.conditions import TRUE
 from seamark.core.connection import connect
+from seamark.core.controller import Controller
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
@@ -50,14 +51,19 @@ def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
     with shown() as tell:
         find(tell)
     began = time.monotonic()
-    with shown() as tell, ControlPlane() as plane:
-        tell("applying the examples")
-        plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
-        plane.restart_controllers()  # so that garbage collection knows the new kinds at once
-        for file in files:
-            plane.kubectl("apply", "-f", str(file))
+    with ControlPlane() as plane:
+        with shown() as tell:
+            tell("applying the examples")
+            apply(plane, files)
         uvloop.run(show(plane, began, check=check))
+
+
+def apply(plane: ControlPlane, files: list[Path]) -> None:
+    plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
+    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
+    plane.restart_controllers()  # so that garbage collection knows the new kinds at once
+    for file in files:
+        plane.kubectl("apply", "-f", str(file))
 
 
 async def show(plane: ControlPlane, began: float, *, check: bool) -> None:
@@ -111,15 +117,18 @@ def table(operator: Operator) -> Table:
 
 
 def examples_of(operator: Operator) -> list[tuple[str, bool, str]]:
-    """Each object: its name, whether it is Ready for its present generation, and in what words."""
+    """Each object that has a summary: its name, whether that is True for its present generation, and in what words."""
     rows = []
-    for obj in sorted(operator.informers[Greeting].cache, key=lambda greeting: greeting.key):
-        ready = summary(obj)
-        true = ready is not None and ready.status == TRUE and ready.observed_generation == obj.metadata.generation
-        rows.append((f"Greeting {obj.key}", true, ready.message if ready else ""))
+    for controller in operator.loop.waker.controllers.values():
+        if isinstance(controller, Controller):
+            for obj in sorted(operator.informers[controller.kind].cache, key=lambda one: one.key):
+                said = summary(controller, obj)
+                true = said is not None and said.status == TRUE and said.observed_generation == obj.metadata.generation
+                rows.append((f"{controller.kind.RESOURCE.kind} {obj.key}", true, said.message if said else ""))
     return rows
 
 
-def summary(obj: Any) -> Any:
-    conditions = obj.status.conditions if obj.status is not None else ()
-    return next((condition for condition in conditions if condition.type == "Ready"), None)
+def summary(controller: Controller[Any], obj: Any) -> Condition | None:
+    names = [condition.name for condition in controller.status.conditions if condition.summary]
+    conditions = (getattr(obj.status, "conditions", None) or ()) if obj.status is not None else ()
+    return next((condition for condition in conditions if condition.type in names), None)
