@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import cluster, crds, dev
+from seamark.cli import cluster, crds, dev, roles
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -19,6 +19,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints tha
 app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev.dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
+app.command("roles")(roles.roles)
 app.add_typer(cluster.app, name="cluster")
 
 

@@ -39,8 +39,7 @@ class ByReference:
             kind=resource.kind,
             name=owner.metadata.name,
             uid=owner.uid,
-            controller=True,
-            block_owner_deletion=True,
+            controller=True,  # without blockOwnerDeletion: it would need one more right on the owner
         )
         metadata = msgspec.structs.replace(child.metadata, owner_references=(reference,))
         return msgspec.structs.replace(child, metadata=metadata)

@@ -1,0 +1,82 @@
+"""The reference pages, made from what the code declares: settings, metrics, conditions, roles.
+
+`python -m tools.reference` writes them; a test fails when one is out of date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from seamark.cli.families import FAMILIES
+from seamark.core.controller import Controller
+from seamark.core.metrics import Metrics
+from seamark.core.rbac import grants, rules
+from seamark.core.settings import Settings, declared
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+MADE = "<!-- Made by `python -m tools.reference` from what the code declares. -->"
+
+
+def pages() -> dict[str, str]:
+    made = {"settings": settings(), "metrics": metrics(), "conditions": conditions(), "roles": roles()}
+    return {f"{name}.md": f"{MADE}\n\n{text}" for name, text in made.items()}
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+def settings() -> str:
+    rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in declared(Settings))
+    intro = "Of `seamark run`. A file of them (`--settings`) has the names of the flags; flags win over the environment.\n\n"
+    return f"# Settings\n\n{intro}{table(('flag', 'variable', 'default', 'meaning'), rows)}"
+
+
+def metrics() -> str:
+    return f"# Metrics\n\n{table(('name', 'type', 'labels', 'meaning'), _metrics(Metrics().registry))}"
+
+
+def _metrics(registry: CollectorRegistry) -> Iterator[tuple[str, ...]]:
+    for collector in registry._collector_to_names:  # its only list of what was declared
+        for family in getattr(collector, "describe", list)():
+            labels = ", ".join(getattr(collector, "_labelnames", ()))
+            yield f"`{family.name}`", family.type, labels, family.documentation
+
+
+def conditions() -> str:
+    text = "# Conditions\n\nEvery word that a status can say.\n"
+    for family in FAMILIES.values():
+        for controller in family.controllers():
+            if not isinstance(controller, Controller):
+                continue
+            text += f"\n## {controller.kind.RESOURCE.kind}\n"
+            for condition in controller.status.conditions:
+                rows = ((f"`{reason}`", meaning) for reason, meaning in condition.reasons.items())
+                text += f"\n**{condition.name}**: {condition.meaning}.\n\n{table(('reason', 'meaning'), rows)}"
+    return text
+
+
+def roles() -> str:
+    text = "# Roles\n\nWhat each family may do. `seamark roles` prints it as manifests.\n"
+    for family in FAMILIES.values():
+        found = {grant for controller in family.controllers() for grant in grants(controller)}
+        rows = (
+            (rule["apiGroups"][0] or "core", ", ".join(rule["resources"]), ", ".join(rule["verbs"]))
+            for rule in rules(found)
+        )
+        text += f"\n## {family.name}\n\n{table(('group', 'resources', 'verbs'), rows)}"
+    return text
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
