@@ -32,7 +32,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def settings() -> str:
     rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in declared(Settings))
-    intro = "Of `seamark run`. A file of them (`--settings`) has the names of the flags; flags win over the environment.\n\n"
+    intro = "Of `seamark run`. A file of them (`--settings`) has the same names; flags win over the environment.\n\n"
     return f"# Settings\n\n{intro}{table(('flag', 'variable', 'default', 'meaning'), rows)}"
 
 

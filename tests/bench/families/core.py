@@ -100,7 +100,6 @@ def child_of(made: Made) -> dict[str, Any]:
         "name": made.name,
         "uid": made.uid,
         "controller": True,
-        "blockOwnerDeletion": True,
     }
     metadata = {"name": made.name, "namespace": made.namespace, "ownerReferences": [owner]}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": TEXT}}
