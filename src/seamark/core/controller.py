@@ -48,6 +48,8 @@ class Declared(Generic[S]):
     name: str
     desire: Callable[[S], Wanted]
     reads: tuple[type[Object], ...] = ()
+    optional: tuple[type[Object], ...] = ()  # kinds it reads that may not be installed: then there are none of them
+    singles: tuple[type[Object], ...] = ()  # kinds of which it reads single objects by name, and never lists them
     indexes: tuple[Index[Any], ...] = ()
     sources: tuple[Source, ...] = ()  # facts and reports that must have synced before a key is observed
     children: tuple[type[Object], ...] = ()
@@ -80,4 +82,4 @@ class Group(Declared[S]):
 def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:
     """Every kind that must be followed for these keys, each once."""
     keyed = (declared.kind,) if isinstance(declared, Controller) else tuple(declared.keyed)
-    return tuple(dict.fromkeys((*keyed, *declared.children, *declared.reads)))
+    return tuple(dict.fromkeys((*keyed, *declared.children, *declared.reads, *declared.optional)))

@@ -26,6 +26,7 @@ from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
 from seamark.core.events import Events, Notice
 from seamark.core.expectations import Expectation, Expectations
+from seamark.core.follow import Follower
 from seamark.core.marks import missing_marks, patch_metadata, without_finalizer
 from seamark.core.metrics import Metrics
 from seamark.core.queue import Item, Queue
@@ -49,6 +50,7 @@ class Services:
 
     client: Client
     informers: Mapping[type[Object], Informer[Any]]
+    followers: Mapping[type[Object], Follower[Any]]
     queue: Queue
     calls: Calls
     expectations: Expectations
@@ -65,7 +67,7 @@ class Loop:
         self._applier = Applier(
             services.client, services.informers, services.expectations, services.clock, services.metrics
         )
-        self.waker = Waker(controllers, services.informers, self._add)
+        self.waker = Waker(controllers, services.informers, services.followers.values(), self._add)
         self._woken: dict[Item, float] = {}  # since when a key has something to do
         self._passed: dict[Item, float] = {}  # when a key that keeps a spacing had its last pass
         self._background: set[asyncio.Task[None]] = set()
@@ -177,7 +179,7 @@ class Loop:
 
     async def _pass(self, item: Item) -> None:
         controller = self.waker.controllers[item.kind]
-        view = View(self._services.informers, self._services.clock.monotonic())
+        view = View(self._services.informers, self._services.clock.monotonic(), self._services.followers)
         if controller.spacing:
             self._passed[item] = view.now
         if isinstance(controller, Controller):

@@ -23,6 +23,7 @@ from seamark.core.clock import Clock
 from seamark.core.controller import kinds
 from seamark.core.events import Events
 from seamark.core.expectations import Expectations
+from seamark.core.follow import Follower
 from seamark.core.leader import Leader, LeaseSettings
 from seamark.core.loop import Loop, Services
 from seamark.core.metrics import Metrics, watch_lag
@@ -62,12 +63,14 @@ class Operator:
             for kind in c.children
         }
         self.informers = {kind: self._informer(client, kind, controllers, owners) for kind in _all_kinds(controllers)}
+        self.followers = {kind: self._follower(client, kind) for c in controllers for kind in c.singles}
         self.queue = Queue(world.random)
         self.calls = Calls(world.random, self._wake, world.clock.monotonic)
         self.events = Events(client, world.clock, self.metrics, world.identity)
         services = Services(
             client=client,
             informers=self.informers,
+            followers=self.followers,
             queue=self.queue,
             calls=self.calls,
             expectations=Expectations(self._wake),
@@ -93,9 +96,13 @@ class Operator:
     ) -> Informer[Any]:
         declared = [index for controller in controllers for index in controller.indexes if index.kind is kind]
         indexes = tuple(dict.fromkeys([*declared, *(owners[pair] for pair in owners if pair[1] is kind)]))
+        optional = not any(kind in kinds(one) and kind not in one.optional for one in controllers)
         watching = WatchSettings(idle=self.settings.watch_idle, lifetime=self.settings.watch_lifetime)
         watch = Watch(client, kind, self.world.random, settings=watching)
-        return Informer(watch, indexes)
+        return Informer(watch, indexes, optional=optional)
+
+    def _follower(self, client: Client, kind: type[Object]) -> Follower[Any]:
+        return Follower(client, kind, self.world.random, self.settings.single_reads)
 
     def _wake(self, item: Item) -> None:
         self.loop.waker.wake(item)
@@ -124,6 +131,8 @@ class Operator:
             finally:
                 for task in beside:
                     task.cancel()
+                for follower in self.followers.values():
+                    await follower.stop()
                 if self.leader is not None:
                     await self.leader.release()
                 self.queue.close()

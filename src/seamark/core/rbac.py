@@ -15,6 +15,7 @@ from seamark.api.meta import Object
 from seamark.core.controller import Controller, Group, kinds
 
 FOLLOW = ("get", "list", "watch")
+SINGLE = ("get",)  # never a list: it would open all the others
 MAKE = ("create", "delete", "patch")
 
 
@@ -28,6 +29,7 @@ class Grant(NamedTuple):
 
 def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
     found = {grant for kind in kinds(declared) for grant in _on(kind, FOLLOW)}
+    found |= {grant for kind in declared.singles for grant in _on(kind, SINGLE)}
     found |= {grant for kind in declared.children for grant in _on(kind, MAKE)}
     if isinstance(declared, Controller):
         found |= _on(declared.kind, ("patch",), "status")

@@ -39,6 +39,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         float, Meta(description="Seconds without a byte after which a watch is taken for half-open", gt=0)
     ] = 150.0
     watch_lifetime: Annotated[float, Meta(description="Seconds after which a watch is opened anew", ge=10)] = 600.0
+    single_reads: Annotated[
+        float, Meta(description="Seconds between two reads of an object that is followed by name, as Secrets are", ge=1)
+    ] = 10.0
     health_address: Annotated[
         str, Meta(description="Where /healthz, /readyz and /metrics are served; empty for nowhere")
     ] = "127.0.0.1:8080"

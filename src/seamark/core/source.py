@@ -17,6 +17,7 @@ import structlog
 
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Cache, Change, Index
+from seamark.core.errors import Gone
 from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number, plain
 
 T = TypeVar("T", bound=Object)
@@ -161,8 +162,9 @@ class Informer(Source, Generic[T]):
       last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
     """
 
-    def __init__(self, watch: Watch[T], indexes: tuple[Index[T], ...] = ()) -> None:
+    def __init__(self, watch: Watch[T], indexes: tuple[Index[T], ...] = (), *, optional: bool = False) -> None:
         super().__init__(str(watch.kind.RESOURCE))
+        self.optional = optional  # the kind may not be installed: then there are none of it
         self.kind = watch.kind
         self.watch = watch
         self.cache: Cache[T] = Cache(indexes)
@@ -201,11 +203,13 @@ class Informer(Source, Generic[T]):
             case Broken(key=key, version=version, message=message):
                 self._unreadable(key, message)
                 self._reached(version)
+            case Trouble(error=Gone()) if self.optional:
+                self._not_installed()
             case Trouble(error=error):
                 self._troubled(plain(error, self.kind.RESOURCE))
 
     def _changed(self, change: Change[T]) -> None:
-        if version_of(change.before) == version_of(change.after):
+        if change.before == change.after:
             return  # never there, or shown again by a new list just as it was
         for observer in self._observers:
             observer(self, change)
@@ -228,9 +232,7 @@ class Informer(Source, Generic[T]):
         self.trouble = None
         self.listed = self.lists
         self.revision = number(version)  # may go back: a cluster restored to its past
-        if not self.synced:
-            self.synced = True
-            self._tell(SYNCED)
+        self._now_synced()
         self._progressed()
 
     def _progressed(self) -> None:
@@ -242,11 +244,18 @@ class Informer(Source, Generic[T]):
         log.warning("object can't be read", kind=self.kind.RESOURCE.kind, object=str(key), error=message)
         self._changed(self.cache.remove(key))
 
+    def _not_installed(self) -> None:
+        """That is an answer: there are no objects of this kind. Its coming is noticed, as the watch goes on trying."""
+        for change in self.cache.confirm():
+            self._changed(change)
+        self._now_synced()
+
+    def _now_synced(self) -> None:
+        if not self.synced:
+            self.synced = True
+            self._tell(SYNCED)
+
     def _troubled(self, message: str) -> None:
         if message != self.trouble:
             log.warning("watch interrupted", kind=self.kind.RESOURCE.kind, error=message)
         self.trouble = message
-
-
-def version_of(obj: Object | None) -> tuple[str, str] | None:
-    return None if obj is None else (obj.uid, obj.metadata.resource_version)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Index
+from seamark.core.follow import Followed, Follower
 from seamark.core.queue import Item
 from seamark.core.source import Fact, Facts, Fresh, Informer, Intent, Reports, Source
 
@@ -24,8 +25,14 @@ Read = tuple[Source, Hashable]
 
 
 class View:
-    def __init__(self, informers: Mapping[type[Object], Informer[Any]], now: float) -> None:
+    def __init__(
+        self,
+        informers: Mapping[type[Object], Informer[Any]],
+        now: float,
+        followers: Mapping[type[Object], Follower[Any]] | None = None,
+    ) -> None:
         self._informers = informers
+        self._followers = followers or {}
         self.now = now
         self.reads: dict[Read, None] = {}
         self.again = float("inf")
@@ -45,6 +52,12 @@ class View:
         informer: Informer[T] = self._informers[index.kind]
         self.reads[(informer, (index, value))] = None
         return informer.cache.by(index, value)
+
+    def one(self, kind: type[T], key: Key) -> Followed[T]:
+        """A single object of a kind that is followed by name; reading it is what starts following it."""
+        follower: Follower[T] = self._followers[kind]
+        self.reads[(follower, key)] = None
+        return follower.get(key)
 
     def fact(self, facts: Facts[K, V], key: K) -> Fact[V]:
         self.reads[(facts, key)] = None
@@ -89,3 +102,5 @@ class Dependencies:
             readers.pop(item, None)
             if not readers:
                 del self._readers[read]
+                if isinstance(read[0], Follower):
+                    read[0].release(read[1])

@@ -26,6 +26,7 @@ class Waker:
         self,
         controllers: Iterable[Declaration],
         informers: Mapping[type[Object], Informer[Any]],
+        followers: Iterable[Source],
         wake: Callable[[Item], None],
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
@@ -35,7 +36,8 @@ class Waker:
         self._open: set[str] | None = None  # controllers whose sources have all synced; None while stopped
         self._first_round: dict[str, set[Key]] = {}
         self._echoes: dict[Item, str] = {}  # the version of our last status write
-        for source in dict.fromkeys(s for c in self.controllers.values() for s in self._sources(c)):
+        declared = dict.fromkeys(source for one in self.controllers.values() for source in self._sources(one))
+        for source in (*declared, *followers):
             source.subscribe(self._touched)
             if isinstance(source, Informer):
                 source.on_change(self._changed)
