@@ -30,6 +30,7 @@ from seamark.core.source import Informer
 from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.core.watch import Watch
+from tests import status_rules
 
 NOW = "2026-01-01T00:00:00Z"
 FOR_EVER = float("inf")
@@ -117,11 +118,19 @@ class Play:
         mode = controller.status
         status = mode.stamped(judged, mode.said(obj, judged), Stamp(obj.metadata.generation, NOW))
         notices = controller.announce(seen, answers) if controller.announce else ()
+        self._by_the_rules(obj, status)
         return {
             **({"wanted": shown} if (shown := shown_wants(wanted)) else {}),
             "status": to_wire(status),
             **({"events": [asdict(notice) for notice in notices]} if notices else {}),
         }
+
+    def _by_the_rules(self, obj: Any, status: Any) -> None:
+        """What is said keeps to the rules of trustworthy status, also as a successor of what was said before."""
+        before = document(obj)
+        after = {**before, "metadata": {**before["metadata"], "resourceVersion": "2"}, "status": to_wire(status)}
+        broken = [one for one in status_rules.check([before, after]) if one.version == "2"]
+        assert not broken, "; ".join(map(str, broken))
 
     def _results(self, calls: Iterable[Call[Any]]) -> Results:
         told: Mapping[str, Any] = self._given.get("calls") or {}
