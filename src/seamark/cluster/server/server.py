@@ -1,0 +1,162 @@
+"""The HTTP layer: one handler over `Store.handle`, with tokens, discovery, tables and streaming watches.
+
+- Binds only what it is told to; TLS with an authority of its own.
+- A request without a token is anonymous, one with an unknown token is refused: 401.
+- A body over `LARGEST` is refused with 413, as the real server does; a broken client ends its own watch only.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from aiohttp import web
+
+from seamark.cluster.embedded import Store, Watch
+from seamark.cluster.embedded import User as Caller
+from seamark.cluster.embedded.calls import parse_path
+from seamark.cluster.embedded.kinds import Kind
+from seamark.cluster.real.pki import Pki
+from seamark.cluster.real.users import User, kubeconfig, write_private
+from seamark.cluster.server.discovery import Discovery
+from seamark.cluster.server.openapi import OpenApi
+from seamark.cluster.server.tables import Tables, wants_table
+from seamark.core.transport import Answer, Request
+
+LARGEST = 3 * 1024 * 1024
+ANONYMOUS = Caller("system:anonymous", ("system:unauthenticated",))
+
+
+class EmbeddedServer:
+    """An API server in this process, from `start` to `close`."""
+
+    def __init__(self, store: Store, users: Sequence[User], directory: Path) -> None:
+        self.store = store
+        self._users = tuple(users)
+        self._callers = {user.token: Caller(user.name, user.groups) for user in users}
+        self._directory = directory
+        self._discovery = Discovery(store.registry)
+        self._openapi = OpenApi(store.registry)
+        self._tables = Tables(store)
+        self._runner: web.AppRunner | None = None
+        self.url = ""
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self._directory / "kubeconfig"
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        pki = Pki(self._directory / "pki")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*pki.server("apiserver", [host, "localhost"]))
+        app = web.Application(client_max_size=LARGEST + 1)
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, ssl_context=context)
+        await site.start()
+        bound = self._runner.addresses[0][1]
+        self.url = f"https://{host}:{bound}"
+        write_private(self.kubeconfig, kubeconfig(self.url, pki.ca_cert, self._users))
+
+    async def close(self) -> None:
+        self.store.restart()  # ends every watch
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        caller = self._caller(request)
+        if caller is None:
+            return _json(status_document(401, "Unauthorized", "Unauthorized"), 401)
+        accept = request.headers.get("Accept", "application/json")
+        if (document := self._without_resource(request.path, accept)) is not None:
+            return _json(document, content_type=_discovery_type(request.path, accept))
+        try:
+            asked = await self._asked(request)
+        except web.HTTPRequestEntityTooLarge:
+            words = f"Request entity too large: limit is {LARGEST}"
+            return _json(status_document(413, "RequestEntityTooLarge", words), 413)
+        agent = request.headers.get("User-Agent", "unknown").split("/")[0]
+        found = self.store.handle(asked, caller, agent)
+        kind = self._kind(request.path) if wants_table(accept) else None
+        if isinstance(found, Watch):
+            return await self._stream(request, found, kind)
+        return self._answered(request, found, kind)
+
+    def _caller(self, request: web.Request) -> Caller | None:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if not scheme:
+            return ANONYMOUS
+        return self._callers.get(token) if scheme.lower() == "bearer" else None
+
+    def _without_resource(self, path: str, accept: str) -> object | None:
+        if path in ("/healthz", "/livez", "/readyz"):
+            return "ok"
+        return self._openapi.answer(path) or self._discovery.answer(path.rstrip("/"), accept)
+
+    async def _asked(self, request: web.Request) -> Request:
+        body = await request.read()
+        if len(body) > LARGEST:
+            raise web.HTTPRequestEntityTooLarge(LARGEST, len(body))
+        return Request(
+            request.method,
+            request.path,
+            query=dict(request.query),
+            body=body,
+            content_type=request.headers.get("Content-Type", "application/json").split(";")[0].strip(),
+        )
+
+    def _kind(self, path: str) -> Kind | None:
+        place = parse_path(path)
+        return None if place is None else self.store.registry.find(place.group, place.version, place.plural)
+
+    def _answered(self, request: web.Request, answer: Answer, kind: Kind | None) -> web.Response:
+        headers = dict(answer.headers)
+        if kind is not None and answer.status == 200 and request.method == "GET":
+            document = msgspec.json.decode(answer.body)
+            include = request.query.get("includeObject", "Metadata")
+            return _json(self._tables.of(kind, document, self.store.clock.wall(), include))
+        return web.Response(status=answer.status, body=answer.body, headers=headers)
+
+    async def _stream(self, request: web.Request, watch: Watch, kind: Kind | None) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        first = True
+        try:
+            async for line in watch.lines():
+                told = line
+                if kind is not None:
+                    told = self._tables.event(kind, line, self.store.clock.wall(), first=first)
+                    first = False
+                await response.write(told)
+        except ConnectionError:
+            pass  # the client has left
+        finally:
+            watch.close()
+        return response
+
+
+def _discovery_type(path: str, accept: str) -> str:
+    if path.rstrip("/") in ("/api", "/apis") and "as=APIGroupDiscoveryList" in accept:
+        return "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    return "application/json"
+
+
+def _json(document: object, status: int = 200, content_type: str = "application/json") -> web.Response:
+    body = document.encode() if isinstance(document, str) else msgspec.json.encode(document)
+    return web.Response(status=status, body=body, headers={"Content-Type": content_type})
+
+
+def status_document(code: int, reason: str, message: str) -> dict[str, object]:
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
