@@ -22,8 +22,8 @@ class Chain:
     def mutate(self, call: Call, new: Json, old: Json | None) -> None:
         if old is None and call.kind.names.namespaced:
             self._check_namespace(call)
-        if old is None and call.kind.storage == "pods":
-            admit_pod(new)
+        if call.kind.storage == "pods" and not call.subresource:
+            admit_pod(new, old)
         if old is None and call.kind.storage == "nodes":
             admit_node(new)
 

@@ -91,9 +91,10 @@ class Writes:
         errors = kind.validate_create(obj)
         errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
         if errors:
-            raise invalid_object(kind.names.group, obj["kind"], meta.get("name", ""), errors)
+            raise invalid_object(kind.invalid_group, obj["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, obj, None)
-        self._admission.allocate(call, obj, None)
+        if not call.subresource:
+            self._admission.allocate(call, obj, None)
         key = (meta.get("namespace", ""), meta["name"])
         if meta.get("resourceVersion") and not call.dry_run:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
@@ -110,8 +111,8 @@ class Writes:
                     "the namespace of the provided object does not match the namespace sent on the request"
                 )
             meta["namespace"] = call.namespace
-        elif meta.get("namespace"):
-            raise bad_request("namespace may not be set on this type")
+        else:
+            meta.pop("namespace", None)
 
     def _generated(self, stem: str) -> str:
         suffix = "".join(self._random.choice(_ALPHABET) for _ in range(5))
@@ -174,7 +175,7 @@ class Writes:
         self._place(call, obj)
         old = self.live(call)
         if old is None:
-            if not call.kind.policy.create_on_update or call.subresource:
+            if not call.kind.policy.create_on_update:
                 raise self.missing(call)
             if meta.get("uid"):
                 why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
@@ -209,7 +210,7 @@ class Writes:
         errors += check_metadata_update(meta, old_meta)
         errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
         if errors:
-            raise invalid_object(kind.names.group, new["kind"], meta.get("name", ""), errors)
+            raise invalid_object(kind.invalid_group, new["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, new, old)
         self._admission.allocate(call, new, old)
         return self._commit(call, new, old)
