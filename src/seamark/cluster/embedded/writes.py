@@ -120,10 +120,8 @@ class Writes:
 
     def _put(self, call: Call, key: ObjectKey, obj: Json) -> Json:
         if call.dry_run:
-            return obj
-        stored = call.kind.store(obj)
-        written = self._revisions.write(call.kind.storage, key, stored)
-        return written if stored is obj else call.kind.serve(written)
+            return call.kind.serve(obj)
+        return call.kind.serve(self._revisions.write(call.kind.storage, key, call.kind.store(obj)))
 
     # --- managed fields
 
@@ -256,7 +254,9 @@ class Writes:
                 return new
             if not self._held_by_spec(new):
                 return new
-        if same_but_for_time(new, old):
+        # Compared with what is stored: a default that was only ever shown makes the first update a write.
+        stored = self._revisions.get(kind.storage, key)
+        if stored is not None and same_but_for_time(kind.store(new), stored):
             return old
         return self._put(call, key, new)
 
