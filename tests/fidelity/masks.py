@@ -18,7 +18,7 @@ _DECODING = re.compile(
     r"|failed to (?:create typed patch object|convert new object))(?!strict).*"
 )
 _STORAGE = re.compile(r"StorageError: .* AdditionalErrorMsg: ")
-_VALUE = re.compile(r"^(.*?: )([\[{].*[\]}])(: .*)?$")
+_VALUE = re.compile(r"^(.*?: )([\[{].*[\]}])(: .*)?$", re.DOTALL)
 
 _MASKED = {"resourceVersion", "uid", "creationTimestamp", "deletionTimestamp", "time", "continue"}
 
@@ -64,7 +64,7 @@ def ordered(message: str) -> str:
         value = json.loads(match.group(2))
     except ValueError:
         return message
-    return f"{match.group(1)}{json.dumps(value, sort_keys=True)}{match.group(3)}"
+    return f"{match.group(1)}{json.dumps(value, sort_keys=True)}{match.group(3) or ''}"
 
 
 def comparable(code: int, body: Any) -> Any:

@@ -125,7 +125,7 @@ class Moves:
             moves.append(create("given-namespace", self.body(name, namespace="default")))
         if self.sample.kind == "Service":
             # The API server allocates an address before it looks at the name, and complains about that.
-            moves = [move for move in moves if move.row[2] != "no-name"]
+            moves = [move for move in moves if move.row[2] not in ("no-name", "bad-name")]
         moves += [create(f"change-{word}", self.body(name, patch)) for word, patch in self.sample.changes.items()]
         mistakes = {**self.sample.mistakes, **meta_mistakes()}
         moves += [create(f"mistake-{word}", self.body(name, patch)) for word, patch in mistakes.items()]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
-from seamark.cluster.embedded import Store, User, Watch
+from seamark.cluster.embedded import Settings, Store, User, Watch
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.transport import Answer, Request
 from tests.fidelity.operations import Move
@@ -49,7 +49,7 @@ class Embedded:
     """The store."""
 
     def __init__(self, users: dict[str, User], store: Store | None = None) -> None:
-        self.store = store or Store(chance=random.Random(1))
+        self.store = store or Store(chance=random.Random(1), settings=Settings(controllers=False))
         self._users = users
 
     def ask(self, method: str, path: str, query: dict[str, str], body: bytes, media: str, user: str = "admin") -> Reply:

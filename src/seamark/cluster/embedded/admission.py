@@ -6,6 +6,8 @@ from seamark.cluster.embedded.builtin.addresses import Addresses
 from seamark.cluster.embedded.builtin.objects import admit_node
 from seamark.cluster.embedded.builtin.workloads import admit_pod
 from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.policies import Policies
+from seamark.cluster.embedded.quota import Quotas
 from seamark.cluster.embedded.revisions import Revisions
 from seamark.cluster.embedded.status import ApiError, Json, forbidden, not_found
 
@@ -18,19 +20,23 @@ class Chain:
     def __init__(self, revisions: Revisions, addresses: Addresses) -> None:
         self._revisions = revisions
         self._addresses = addresses
+        self._policies = Policies(revisions)
+        self.quotas = Quotas(revisions)
 
     def mutate(self, call: Call, new: Json, old: Json | None) -> None:
         if old is None and call.kind.names.namespaced:
             self._check_namespace(call)
-        if old is None and call.kind.storage == "pods":
-            admit_pod(new)
+        if call.kind.storage == "pods" and not call.subresource:
+            admit_pod(new, old)
         if old is None and call.kind.storage == "nodes":
             admit_node(new)
 
     def validate(self, call: Call, new: Json | None, old: Json | None) -> None:
         if new is None and call.kind.storage == "namespaces" and call.name in IMMORTAL:
             raise forbidden("", "namespaces", call.name, "this namespace may not be deleted")
-        del old
+        self._policies.check(call, new, old)
+        if new is not None:
+            self.quotas.check(call, new, old)
 
     def allocate(self, call: Call, new: Json, old: Json | None) -> None:
         if call.kind.storage == "services":

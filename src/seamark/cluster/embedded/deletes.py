@@ -118,6 +118,9 @@ class Deletes:
             if changed == old:
                 return old
             return self._write(call, key, changed, options)
+        if graceful:
+            # Deletion without delay is still said first: watchers see the mark, then the end.
+            old = self._write(call, key, changed, options)
         if not options.dry_run:
             self._revisions.write(kind.storage, key, None)
         return self._result(call, old)
@@ -140,13 +143,13 @@ class Deletes:
                 f"the UID in the precondition ({options.uid}) does not match the UID in record ({meta['uid']}). "
                 "The object might have been deleted and then recreated"
             )
-            raise conflict(names.group, names.kind, meta["name"], why)
+            raise conflict(call.kind.invalid_group, names.kind, meta["name"], why)
         if options.version and options.version != meta["resourceVersion"]:
             why = (
                 f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in "
                 f"record ({meta['resourceVersion']}). The object might have been modified"
             )
-            raise conflict(names.group, names.kind, meta["name"], why)
+            raise conflict(call.kind.invalid_group, names.kind, meta["name"], why)
 
     def _mark(self, meta: Json) -> None:
         """Being deleted, with no time to wait for. A second mark changes nothing."""

@@ -66,6 +66,11 @@ class Kind:
         self.storage = names.resource
 
     @property
+    def invalid_group(self) -> str:
+        """The group that a refusal of an invalid object names."""
+        return self.names.group
+
+    @property
     def has_status(self) -> bool:
         return "status" in self.policy.subresources
 

@@ -97,13 +97,16 @@ class Patching:
         return new
 
     def _check_identity(self, call: Call, new: Json) -> None:
+        self._check_name(call, new)
         meta = new["metadata"]
-        if meta.get("name") != call.name:
-            raise bad_request(
-                f"the name of the object ({meta.get('name', '')}) does not match the name on the URL ({call.name})"
-            )
         if meta.get("namespace", "") != (call.namespace if call.kind.names.namespaced else ""):
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+    @staticmethod
+    def _check_name(call: Call, new: Json) -> None:
+        name = new["metadata"].get("name", "")
+        if name != call.name:
+            raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({call.name})")
 
     # --- server-side apply
 
@@ -115,11 +118,12 @@ class Patching:
             raise bad_request("error decoding YAML: the applied configuration is no object")
         self._check_config(call, config)
         old = self._writes.live(call)
-        if old is None and call.subresource:
+        if old is None and call.subresource and not call.kind.policy.create_on_update:
             raise self._writes.missing(call)
         if old is None:
             return self._apply_new(call, config), True
         applied = self._merged(call, config, old, managed.decode(old["metadata"].get("managedFields")))
+        self._check_name(call, applied)
         return self._writes.replace(call, applied, old), False
 
     def _check_config(self, call: Call, config: Json) -> None:
@@ -131,10 +135,6 @@ class Patching:
         meta = config.setdefault("metadata", {})
         if meta.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
-        if meta.get("name") and meta["name"] != call.name:
-            raise bad_request(
-                f"the name of the object ({meta['name']}) does not match the name on the URL ({call.name})"
-            )
         if names.namespaced and meta.get("namespace", call.namespace) != call.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
@@ -147,6 +147,7 @@ class Patching:
         new = self._merged(call, config, call.kind.empty(), {})
         if not meta.get("name"):
             raise nameless(call.name)
+        self._check_name(call, new)
         if names.namespaced:
             new["metadata"]["namespace"] = call.namespace
         new["metadata"].pop("resourceVersion", None)

@@ -9,6 +9,7 @@ from seamark.cluster.embedded.builtin.catalog import builtin_kinds
 from seamark.cluster.embedded.builtin.events import modern_events
 from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.kinds import Kind, Names
+from seamark.cluster.embedded.reviews import REVIEWS
 from seamark.cluster.embedded.status import Json, compact
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
@@ -19,7 +20,7 @@ _Place = tuple[str, str, str]
 @cache
 def _builtins() -> dict[_Place, Kind]:
     """Built-in kinds hold no state, so all stores share them."""
-    kinds: list[Kind] = [*builtin_kinds(), modern_events()]
+    kinds: list[Kind] = [*builtin_kinds(), modern_events(), *REVIEWS]
     return {_place(kind): kind for kind in kinds}
 
 

@@ -73,6 +73,11 @@ class Revisions:
         self._log: list[Event] = []
         self._subscribers: dict[str, dict[int, Subscriber]] = {}
         self._next_subscriber = 0
+        self._everybody: list[Subscriber] = []
+
+    def follow(self, subscriber: Subscriber) -> None:
+        """Be told of every change of every resource."""
+        self._everybody.append(subscriber)
 
     def table(self, resource: str) -> Table:
         table = self._tables.get(resource)
@@ -102,7 +107,7 @@ class Revisions:
         table.put(key, new)
         event = Event(self.current, resource, key, old, new)
         self._log.append(event)
-        for subscriber in list(self._subscribers.get(resource, {}).values()):
+        for subscriber in (*self._subscribers.get(resource, {}).values(), *self._everybody):
             subscriber(event)
         return new if new is not None else event.gone()
 

@@ -15,14 +15,18 @@ from seamark.cluster.embedded import bodies
 from seamark.cluster.embedded.admission import Chain
 from seamark.cluster.embedded.builtin.addresses import Addresses
 from seamark.cluster.embedded.calls import ADMIN, Call, User, parse_path, verb_of
+from seamark.cluster.embedded.collector import Collector
 from seamark.cluster.embedded.custom.definitions import Definitions
 from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.deletes import Deletes, read_options
 from seamark.cluster.embedded.patching import Patching
+from seamark.cluster.embedded.rbac import Attributes, Authorizer
 from seamark.cluster.embedded.reads import Reads
 from seamark.cluster.embedded.registry import DEFINITIONS, Registry
+from seamark.cluster.embedded.reviews import Review, Reviews
 from seamark.cluster.embedded.revisions import Revisions, encode
 from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_allowed, not_supported
+from seamark.cluster.embedded.subresources import SPECIAL, Subresources
 from seamark.cluster.embedded.watching import Pace, Watch, Watching
 from seamark.cluster.embedded.writes import Writes
 from seamark.core.clock import Clock, SystemClock
@@ -39,6 +43,8 @@ class Settings:
     namespaces: tuple[str, ...] = ("default", "kube-system", "kube-public", "kube-node-lease")
     pace: Pace = field(default_factory=Pace)
     first_revision: int = 1
+    controllers: bool = True
+    """Whether the store itself collects garbage, ends namespaces and counts quotas, at once and after each request."""
 
 
 def counted_uids(chance: random.Random) -> Callable[[], str]:
@@ -67,11 +73,18 @@ class Store:
         uid = uid or counted_uids(chance)
         self.revisions = Revisions(self.settings.first_revision)
         self.registry = Registry()
+        self.authorizer = Authorizer(self.revisions)
+        self._tokens: dict[str, User] = {}
+        self._chance = chance
         admission = Chain(self.revisions, Addresses(self.revisions, self.settings.service_network))
         self._reads = Reads(self.revisions)
         self._writes = Writes(self.revisions, admission, self.clock.wall, uid, chance)
         self._patching = Patching(self._writes, self.clock.wall)
         self._deletes = Deletes(self.revisions, admission, self.clock.wall)
+        self._collector = Collector(self.revisions, self.registry, self._deletes)
+        self._reviews = Reviews(self.authorizer, self.user_of)
+        self._doors = Subresources(self.revisions, self._writes, self._deletes, self.clock.wall, self.issue_token)
+        self._quotas = admission.quotas
         self._watching = Watching(self.revisions, self.settings.pace)
         self._verbs: dict[str, Callable[[Call], Json]] = {
             "get": self._reads.get,
@@ -81,6 +94,9 @@ class Store:
         }
         self._definitions = Definitions(self.revisions, self.registry, self.clock.wall)
         self.revisions.subscribe(DEFINITIONS, self._definitions.changed)
+        if self.settings.controllers:
+            self.revisions.follow(self._collector.changed)
+            self.revisions.follow(self._quotas.changed)
         for name in self.settings.namespaces:
             self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
@@ -101,15 +117,29 @@ class Store:
             return _answer(error.code, error.document(), call)
 
     def _run(self, call: Call) -> Answer | Watch:
+        self.authorizer.require(call.user, _attributes(call))
         self._check_place(call)
         if call.verb == "watch":
             return self._watching.watch(call)
         obj, created = self._perform(call)
-        return _answer(201 if created else 200, obj, call)
+        answer = _answer(201 if created else 200, obj, call)
+        self._collector.settle()
+        return answer
+
+    def settle(self) -> None:
+        """Let the controllers finish what is left to do."""
+        self._collector.settle()
 
     def _perform(self, call: Call) -> tuple[Json, bool]:
         """What the verb makes, and whether that is new."""
+        if call.subresource in SPECIAL:
+            return self._doors.handle(call)
         match call.verb:
+            case "create" if isinstance(call.kind, Review):
+                obj = bodies.read(call, bodies.document(call))
+                if call.kind.names.kind != "SelfSubjectRulesReview":
+                    obj = self._writes.claimed(call, call.kind.empty(), obj, None)
+                return self._reviews.answer(call, obj), True
             case "create":
                 return self._writes.create(call, bodies.document(call)), True
             case "update":
@@ -125,7 +155,9 @@ class Store:
         names, policy = call.kind.names, call.kind.policy
         if call.subresource and call.subresource not in policy.subresources:
             raise no_such_path()
-        verbs = ("get", "update", "patch") if call.subresource else policy.verbs
+        verbs = ("get", "update", "patch", "create") if call.subresource else policy.verbs
+        if call.subresource == "status" and call.verb == "create":
+            verbs = ()
         placed = call.namespace or not names.namespaced or call.verb in ("list", "watch")
         if call.verb not in verbs or not placed:
             if isinstance(call.kind, CustomKind):
@@ -179,7 +211,33 @@ class Store:
         assert path is not None
         return Call(verb, kind, path, user)
 
+    # --- who is who
+
+    def issue_token(self, user: User) -> str:
+        """A token by which a user is known from now on."""
+        token = f"{self._chance.getrandbits(128):032x}"
+        self._tokens[token] = user
+        return token
+
+    def user_of(self, token: str) -> User | None:
+        return self._tokens.get(token)
+
     # --- what befalls a cluster
+
+    def withdraw(self, user: User) -> list[Json]:
+        """Take every role binding from a user. Returns the bindings, for `create` to give them back."""
+        taken = []
+        for plural in ("rolebindings", "clusterrolebindings"):
+            resource = f"{plural}.rbac.authorization.k8s.io"
+            for key, binding in list(self.revisions.objects(resource)):
+                if any(
+                    one.get("name") in (user.name, user.name.rpartition(":")[2])
+                    for one in binding.get("subjects") or ()
+                ):
+                    kept = {key: value for key, value in binding["metadata"].items() if key in ("name", "namespace")}
+                    taken.append({**binding, "metadata": kept})
+                    self.revisions.write(resource, key, None)
+        return taken
 
     def compact(self, revision: int | None = None) -> None:
         """Forget history: lists and watches that need what was before get 410."""
@@ -191,11 +249,19 @@ class Store:
         self.registry.reset()
         for _, definition in self.revisions.objects(DEFINITIONS):
             self.registry.install(definition)
+        self._collector.reset()
         self._watching.drop_all()
 
     def restart(self) -> None:
         """The API server restarts: every stream breaks, nothing stored is lost."""
         self._watching.drop_all()
+
+
+def _attributes(call: Call) -> Attributes:
+    names = call.kind.names
+    verb = {"head": "get"}.get(call.verb, call.verb)
+    namespace = call.namespace
+    return Attributes(verb, names.group, names.plural, call.subresource, namespace, call.name)
 
 
 def _object_path(group: str, version: str, plural: str, namespace: str, name: str) -> str:

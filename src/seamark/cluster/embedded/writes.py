@@ -91,9 +91,10 @@ class Writes:
         errors = kind.validate_create(obj)
         errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
         if errors:
-            raise invalid_object(kind.names.group, obj["kind"], meta.get("name", ""), errors)
+            raise invalid_object(kind.invalid_group, obj["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, obj, None)
-        self._admission.allocate(call, obj, None)
+        if not call.subresource:
+            self._admission.allocate(call, obj, None)
         key = (meta.get("namespace", ""), meta["name"])
         if meta.get("resourceVersion") and not call.dry_run:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
@@ -110,8 +111,8 @@ class Writes:
                     "the namespace of the provided object does not match the namespace sent on the request"
                 )
             meta["namespace"] = call.namespace
-        elif meta.get("namespace"):
-            raise bad_request("namespace may not be set on this type")
+        else:
+            meta.pop("namespace", None)
 
     def _generated(self, stem: str) -> str:
         suffix = "".join(self._random.choice(_ALPHABET) for _ in range(5))
@@ -119,10 +120,8 @@ class Writes:
 
     def _put(self, call: Call, key: ObjectKey, obj: Json) -> Json:
         if call.dry_run:
-            return obj
-        stored = call.kind.store(obj)
-        written = self._revisions.write(call.kind.storage, key, stored)
-        return written if stored is obj else call.kind.serve(written)
+            return call.kind.serve(obj)
+        return call.kind.serve(self._revisions.write(call.kind.storage, key, call.kind.store(obj)))
 
     # --- managed fields
 
@@ -174,7 +173,7 @@ class Writes:
         self._place(call, obj)
         old = self.live(call)
         if old is None:
-            if not call.kind.policy.create_on_update or call.subresource:
+            if not call.kind.policy.create_on_update:
                 raise self.missing(call)
             if meta.get("uid"):
                 why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
@@ -209,7 +208,7 @@ class Writes:
         errors += check_metadata_update(meta, old_meta)
         errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
         if errors:
-            raise invalid_object(kind.names.group, new["kind"], meta.get("name", ""), errors)
+            raise invalid_object(kind.invalid_group, new["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, new, old)
         self._admission.allocate(call, new, old)
         return self._commit(call, new, old)
@@ -255,7 +254,9 @@ class Writes:
                 return new
             if not self._held_by_spec(new):
                 return new
-        if same_but_for_time(new, old):
+        # Compared with what is stored: a default that was only ever shown makes the first update a write.
+        stored = self._revisions.get(kind.storage, key)
+        if stored is not None and same_but_for_time(kind.store(new), stored):
             return old
         return self._put(call, key, new)
 

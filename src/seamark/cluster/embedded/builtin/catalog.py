@@ -183,6 +183,7 @@ def _apps() -> list[BuiltinKind]:
             _SCALED,
             Rules(
                 default=workloads.default_stateful_set,
+                name=label,
                 generation=("spec",),
                 validate=workload_checks.check_stateful_set,
                 validate_update=workload_checks.check_stateful_set_update,
@@ -195,7 +196,6 @@ def _apps() -> list[BuiltinKind]:
             Rules(
                 default=workloads.default_replica_set,
                 generation=("spec",),
-                fields=("status.replicas",),
                 validate=workload_checks.check_replica_set,
                 validate_update=workload_checks.selector_stays,
                 validate_status=workload_checks.check_replica_set_status,

@@ -6,7 +6,7 @@ from seamark.cluster.embedded.builtin.gotypes import normaliser
 from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
 from seamark.cluster.embedded.builtin.validation.others import check_event, check_event_update
 from seamark.cluster.embedded.kinds import Names, Policy
-from seamark.cluster.embedded.status import Json
+from seamark.cluster.embedded.status import FieldError, Json
 
 _MODERN_TO_CORE = {
     "regarding": "involvedObject",
@@ -23,6 +23,13 @@ _CORE_TO_MODERN = {core: modern for modern, core in _MODERN_TO_CORE.items()}
 class ModernEvents(BuiltinKind):
     """events.k8s.io/v1, stored as the v1 Event it stands for."""
 
+    def validate_again(self, new: Json) -> list[FieldError]:
+        return [error for error in check_event(new) if error.path != "type"]
+
+    @property
+    def invalid_group(self) -> str:
+        return ""
+
     def store(self, obj: Json) -> Json:
         stored = {_MODERN_TO_CORE.get(key, key): value for key, value in obj.items()}
         stored["apiVersion"] = "v1"
@@ -30,6 +37,8 @@ class ModernEvents(BuiltinKind):
         return core
 
     def serve(self, stored: Json) -> Json:
+        if stored["apiVersion"] == self.names.api_version:
+            return stored  # made here and not stored: a dry run
         renamed = {_CORE_TO_MODERN.get(key, key): value for key, value in stored.items()}
         renamed["apiVersion"] = self.names.api_version
         return self.normalised(renamed, [])
@@ -40,7 +49,7 @@ def modern_events() -> BuiltinKind:
         Names("events.k8s.io", "v1", "Event", "events", True, "event", ("ev",)),
         "events/v1.Event",
         Policy(create_on_update=True, collects=False),
-        Rules(validate=check_event, validate_update=check_event_update),
+        Rules(validate=check_event, validate_update=check_event_update, fields=("reason", "type")),
     )
     kind.storage = "events"
     return kind

@@ -243,7 +243,9 @@ class _Field:
         self.zero = _zero(description)
         pointer, kind = description.get("p", False), description["t"]
         optional = description.get("o", False) or description.get("z", False)
-        self.always = not optional or (kind == "struct" and not pointer and not description.get("z"))
+        # Go's encoder leaves out no struct, and these are structs to it.
+        structural = kind in ("struct", "time", "microtime", "quantity", "intstr")
+        self.always = not optional or (structural and not pointer and not description.get("z"))
         inner = _raw(description)
         if pointer or kind == "any":
             self.normalise = inner
@@ -251,7 +253,7 @@ class _Field:
             self.normalise = _nonzero(inner) if description.get("z") else inner
         elif kind in ("list", "map"):
             self.normalise = _nonempty(inner, DROP if optional else None)
-        elif optional:
+        elif optional and not (structural and not description.get("z")):
             empty = "" if kind in ("bytes", "time", "microtime") else _ZEROS[kind]
             self.normalise = _unless(inner, empty)
         else:

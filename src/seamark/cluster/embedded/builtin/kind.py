@@ -133,7 +133,11 @@ class BuiltinKind(Kind):
             for path in self.rules.immutable
             if _part(new, path) != _part(old, path)
         ]
-        return errors + self.rules.validate(new) + self.rules.validate_update(new, old)
+        return errors + self.validate_again(new) + self.rules.validate_update(new, old)
+
+    def validate_again(self, new: Json) -> list[FieldError]:
+        """What holds for a new object holds for a changed one."""
+        return self.rules.validate(new)
 
     def validate_status(self, new: Json, old: Json) -> list[FieldError]:
         return self.rules.validate_status(new, old)

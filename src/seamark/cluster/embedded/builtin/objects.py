@@ -108,7 +108,7 @@ def default_network_policy(obj: Json) -> None:
 
 
 def default_binding(obj: Json) -> None:
-    obj["roleRef"].setdefault("apiGroup", "rbac.authorization.k8s.io")
+    obj["roleRef"]["apiGroup"] = obj["roleRef"].get("apiGroup") or "rbac.authorization.k8s.io"
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group"):
             subject.setdefault("apiGroup", "rbac.authorization.k8s.io")
@@ -147,7 +147,7 @@ def default_definition(obj: Json) -> None:
 def default_node(obj: Json) -> None:
     status = obj["status"]
     spec = obj["spec"]
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+    if spec.get("podCIDR") and (spec.get("podCIDRs") or [""])[0] != spec["podCIDR"]:
         spec["podCIDRs"] = [spec["podCIDR"]]
     if "capacity" in status:
         allocatable = status.setdefault("allocatable", {})

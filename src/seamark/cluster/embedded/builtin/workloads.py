@@ -104,6 +104,10 @@ def default_pod(pod: Json) -> None:
     pod["spec"].setdefault("enableServiceLinks", True)
     for container in pod["spec"].get("containers") or ():
         _default_resources(container.get("resources") or {})
+    status = pod["status"]
+    for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
+        if status.get(one) and not status.get(many):
+            status[many] = [{"ip": status[one]}]
 
 
 def default_template(template: Json) -> None:
@@ -203,11 +207,12 @@ def status_deployment(new: Json, old: Json) -> None:
         new["metadata"]["labels"] = labels
 
 
-def admit_pod(pod: Json) -> None:
+def admit_pod(pod: Json, old: Json | None) -> None:
     """What the default admission plugins add to a new Pod: its priority, and how long it tolerates a lost node."""
     spec = pod["spec"]
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    before = old["spec"] if old is not None else {}
+    spec.setdefault("priority", before.get("priority", 0))
+    spec.setdefault("preemptionPolicy", before.get("preemptionPolicy", "PreemptLowerPriority"))
     given = spec.get("tolerations") or []
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         known = any(one.get("key", key) == key and one.get("effect", "NoExecute") == "NoExecute" for one in given)

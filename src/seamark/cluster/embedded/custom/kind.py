@@ -88,8 +88,6 @@ class CustomKind(Kind):
     def prepare_create(self, obj: Json) -> None:
         if self.has_status:
             obj.pop("status", None)
-        filled = self.structural.fill(obj)
-        obj.update(filled)
         obj["metadata"]["generation"] = 1
 
     def prepare_update(self, new: Json, old: Json) -> None:

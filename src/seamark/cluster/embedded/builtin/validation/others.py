@@ -220,14 +220,24 @@ def check_quota(obj: Json) -> list[FieldError]:
 
 def check_event(obj: Json) -> list[FieldError]:
     errors: list[FieldError] = []
+    if not obj.get("eventTime"):
+        errors.append(required("eventTime"))
+        namespace = (obj.get("regarding") or {}).get("namespace", "")
+        if namespace != obj["metadata"].get("namespace", ""):
+            errors.append(invalid("involvedObject.namespace", namespace, "does not match event.namespace"))
+        return errors + _event_type(obj)
     controller = obj.get("reportingController", "")
     if not controller:
         errors.append(required("reportingController"))
     errors += [invalid("reportingController", controller, problem) for problem in qualified(controller)]
     errors += [required(field) for field in ("reportingInstance", "action", "reason") if not obj.get(field)]
-    if obj.get("type") not in ("Normal", "Warning"):
-        errors.append(invalid("type", "", f"has invalid value: {obj.get('type', '')}"))
-    return errors
+    return errors + _event_type(obj)
+
+
+def _event_type(obj: Json) -> list[FieldError]:
+    if obj.get("type") in ("Normal", "Warning"):
+        return []
+    return [invalid("type", "", f"has invalid value: {obj.get('type', '')}")]
 
 
 def check_event_update(new: Json, old: Json) -> list[FieldError]:

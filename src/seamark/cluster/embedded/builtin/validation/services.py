@@ -5,7 +5,7 @@ from __future__ import annotations
 from seamark.cluster.embedded.builtin.validation.basics import ip_address, one_of, port
 from seamark.cluster.embedded.metadata import check_labels
 from seamark.cluster.embedded.names import label, subdomain
-from seamark.cluster.embedded.status import FieldError, Json, duplicate, invalid, required
+from seamark.cluster.embedded.status import FieldError, Json, duplicate, field_forbidden, invalid, required
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _CHANGED = "may not change once set"
@@ -97,6 +97,9 @@ def ip_problem(address: str) -> bool:
 def check_status(new: Json, old: Json) -> list[FieldError]:
     del old
     errors: list[FieldError] = []
+    if (new["status"].get("loadBalancer") or {}).get("ingress") and new["spec"]["type"] != "LoadBalancer":
+        sentence = "may only be used when `spec.type` is 'LoadBalancer'"
+        return [field_forbidden("status.loadBalancer.ingress", sentence)]
     for index, ingress in enumerate((new["status"].get("loadBalancer") or {}).get("ingress") or ()):
         path = f"status.loadBalancer.ingress[{index}]"
         if ingress.get("ip"):

@@ -51,7 +51,10 @@ def check_deployment(obj: Json) -> list[FieldError]:
     errors += _selector_and_template(spec)
     strategy = spec["strategy"]
     if strategy["type"] not in ("Recreate", "RollingUpdate"):
-        shown = {"Type": strategy["type"], "RollingUpdate": strategy.get("rollingUpdate")}
+        rolling = strategy.get("rollingUpdate")
+        if rolling is not None:
+            rolling = {"MaxUnavailable": rolling.get("maxUnavailable"), "MaxSurge": rolling.get("maxSurge")}
+        shown = {"Type": strategy["type"], "RollingUpdate": rolling}
         errors.append(unsupported("spec.strategy", shown, ["Recreate", "RollingUpdate"]))
     elif strategy["type"] == "Recreate" and "rollingUpdate" in strategy:
         sentence = "may not be specified when strategy `type` is 'Recreate'"

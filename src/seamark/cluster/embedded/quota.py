@@ -1,0 +1,136 @@
+"""ResourceQuota: what a namespace may hold, counted and refused as the API server does."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from seamark.cluster.embedded.builtin.quantity import parse, write
+from seamark.cluster.embedded.calls import Call
+from seamark.cluster.embedded.revisions import Event, ObjectKey, Revisions
+from seamark.cluster.embedded.status import Json, forbidden
+
+QUOTAS = "resourcequotas"
+_COUNTED = (
+    "pods",
+    "services",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "resourcequotas",
+    "replicationcontrollers",
+)
+
+Usage = dict[str, Fraction]
+
+
+def usage_of(resource: str, obj: Json) -> Usage:
+    """What one object counts for."""
+    group = resource.partition(".")[2]
+    plural = resource.partition(".")[0]
+    used: Usage = {f"count/{plural}.{group}" if group else f"count/{plural}": Fraction(1)}
+    if resource in _COUNTED:
+        used[resource] = Fraction(1)
+    if resource == "services":
+        ports = len(obj["spec"].get("ports") or ())
+        kind = obj["spec"].get("type")
+        used["services.nodeports"] = Fraction(ports if kind in ("NodePort", "LoadBalancer") else 0)
+        used["services.loadbalancers"] = Fraction(kind == "LoadBalancer")
+    if resource == "pods":
+        if obj["status"].get("phase") in ("Succeeded", "Failed"):
+            return {name: amount for name, amount in used.items() if name.startswith("count/")}
+        used.update(_compute(obj["spec"]))
+    return used
+
+
+def _compute(spec: Json) -> Usage:
+    used: Usage = {}
+    for container in spec.get("containers") or ():
+        for kind, amounts in (container.get("resources") or {}).items():
+            if kind in ("requests", "limits"):
+                for name, amount in amounts.items():
+                    key = f"{kind}.{name}"
+                    used[key] = used.get(key, Fraction(0)) + parse(amount)
+    for name in ("cpu", "memory"):
+        if f"requests.{name}" in used:
+            used[name] = used[f"requests.{name}"]
+    return used
+
+
+class Quotas:
+    """Refuses what would exceed a quota, and counts what was admitted.
+
+    Decisions are made from each quota's status, as in the API server; `refresh` is what the quota controller does.
+    """
+
+    def __init__(self, revisions: Revisions) -> None:
+        self._revisions = revisions
+
+    def check(self, call: Call, new: Json, old: Json | None) -> None:
+        if call.subresource or not call.namespace:
+            return
+        quotas = [(key, one) for key, one in self._revisions.objects(QUOTAS) if key[0] == call.namespace]
+        if not quotas:
+            return
+        wanted = usage_of(call.kind.storage, new)
+        if old is not None:
+            before = usage_of(call.kind.storage, old)
+            wanted = {name: amount - before.get(name, Fraction(0)) for name, amount in wanted.items()}
+        for key, quota in quotas:
+            self._check_one(call, key, quota, {name: amount for name, amount in wanted.items() if amount > 0})
+
+    def _check_one(self, call: Call, key: ObjectKey, quota: Json, wanted: Usage) -> None:
+        limits = quota["spec"].get("hard") or {}
+        concerned = {name: amount for name, amount in wanted.items() if name in limits}
+        if not concerned:
+            return
+        names, status = call.kind.names, quota["status"]
+        unknown = sorted(name for name in concerned if name not in (status.get("used") or {}))
+        if unknown or not status.get("hard"):
+            why = f"status unknown for quota: {key[1]}, resources: {','.join(unknown or sorted(concerned))}"
+            raise forbidden(names.group, names.plural, call.name or _name(call), why)
+        used = {name: parse(status["used"][name]) for name in concerned}
+        over = sorted(name for name, amount in concerned.items() if used[name] + amount > parse(status["hard"][name]))
+        if over:
+            asked = ",".join(f"{name}={write(concerned[name])}" for name in over)
+            have = ",".join(f"{name}={write(used[name])}" for name in over)
+            most = ",".join(f"{name}={write(parse(status['hard'][name]))}" for name in over)
+            why = f"exceeded quota: {key[1]}, requested: {asked}, used: {have}, limited: {most}"
+            raise forbidden(names.group, names.plural, call.name or _name(call), why)
+        if not call.dry_run:
+            total = {name: write(used[name] + amount) for name, amount in concerned.items()}
+            self._write(key, quota, {**status, "used": {**status["used"], **total}})
+
+    def _write(self, key: ObjectKey, quota: Json, status: Json) -> None:
+        if status != quota["status"]:
+            self._revisions.write(QUOTAS, key, {**quota, "metadata": dict(quota["metadata"]), "status": status})
+
+    # --- the controller's part
+
+    def changed(self, event: Event) -> None:
+        """A quota appears, or something in a namespace with quotas goes: count again."""
+        namespace = event.key[0]
+        if event.resource == QUOTAS and event.new is not None:
+            self.refresh(event.key)
+        elif event.new is None and namespace:
+            for key, _ in list(self._revisions.objects(QUOTAS)):
+                if key[0] == namespace:
+                    self.refresh(key)
+
+    def refresh(self, key: ObjectKey) -> None:
+        quota = self._revisions.get(QUOTAS, key)
+        if quota is None:
+            return
+        limits = quota["spec"].get("hard") or {}
+        used = {name: Fraction(0) for name in limits}
+        for resource in self._revisions.resources():
+            for (namespace, _), obj in self._revisions.objects(resource):
+                if namespace == key[0]:
+                    for name, amount in usage_of(resource, obj).items():
+                        if name in used:
+                            used[name] += amount
+        status = {"hard": limits, "used": {name: write(amount) for name, amount in used.items()}}
+        self._write(key, quota, status)
+
+
+def _name(call: Call) -> str:
+    return call.name

@@ -1,0 +1,210 @@
+"""The doors beside status: scale, finalize, binding, eviction, tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from seamark.cluster.embedded import bodies
+from seamark.cluster.embedded.builtin.gotypes import normaliser
+from seamark.cluster.embedded.calls import Call, Path, User
+from seamark.cluster.embedded.custom.kind import CustomKind
+from seamark.cluster.embedded.deletes import Deletes, Options
+from seamark.cluster.embedded.patches import json_patch, merge_patch
+from seamark.cluster.embedded.revisions import Revisions
+from seamark.cluster.embedded.selectors import from_selector
+from seamark.cluster.embedded.status import Json, bad_request, conflict, not_allowed
+from seamark.cluster.embedded.writes import STALE, Writes
+from seamark.core.clock import timestamp
+
+SPECIAL = ("scale", "finalize", "binding", "eviction", "token")
+
+
+class Subresources:
+    """Requests to a door that takes or gives another kind than the object itself."""
+
+    def __init__(
+        self,
+        revisions: Revisions,
+        writes: Writes,
+        deletes: Deletes,
+        now: Callable[[], datetime],
+        issue: Callable[[User], str],
+    ) -> None:
+        self._revisions = revisions
+        self._writes = writes
+        self._deletes = deletes
+        self._now = now
+        self._issue = issue
+
+    def handle(self, call: Call) -> tuple[Json, bool]:
+        match call.subresource, call.verb:
+            case "scale", "get" | "update" | "patch":
+                return self._scale(call), False
+            case "finalize", "update":
+                return self._finalize(call), False
+            case "binding", "create":
+                return self._bind(call), True
+            case "eviction", "create":
+                return self._evict(call), True
+            case "token", "create":
+                return self._token(call), True
+            case _:
+                raise not_allowed()
+
+    def _live(self, call: Call) -> Json:
+        obj = self._writes.live(call)
+        if obj is None:
+            raise self._writes.missing(call)
+        return obj
+
+    # --- scale
+
+    def _scale(self, call: Call) -> Json:
+        obj = self._live(call)
+        scale = _scale_of(call, obj)
+        if call.verb == "get":
+            return scale
+        wanted = self._wanted_scale(call, scale)
+        given = wanted["metadata"].get("resourceVersion")
+        if given and given != obj["metadata"]["resourceVersion"]:
+            raise conflict(call.kind.names.group, call.kind.names.plural, call.name, STALE)
+        replicas = wanted["spec"].get("replicas", 0)
+        changed: Json = {**obj, "metadata": dict(obj["metadata"])}
+        path = _paths(call)[0]
+        changed = _put(changed, path, replicas)
+        main = Path(call.path.group, call.path.version, call.path.plural, call.path.namespace, call.path.name)
+        inner = Call("update", call.kind, main, call.user, call.query, agent=call.agent)
+        claimed = self._writes.claimed(inner, obj, changed, None)
+        return _scale_of(call, self._writes.replace(inner, claimed, obj))
+
+    @staticmethod
+    def _wanted_scale(call: Call, scale: Json) -> Json:
+        if call.verb == "update":
+            body = bodies.decode(call.body, call.content_type)
+        else:
+            patch = bodies.decode(call.body, call.content_type)
+            media = bodies.media_type(call)
+            body = json_patch(scale, patch) if media == bodies.JSON_PATCH else merge_patch(scale, patch)
+        if not isinstance(body, dict):
+            raise bad_request("the scale is no object")
+        wanted: Json = normaliser("autoscaling/v1.Scale")(body, [])
+        return wanted
+
+    # --- namespaces
+
+    def _finalize(self, call: Call) -> Json:
+        old = self._live(call)
+        document = bodies.document(call)
+        new = {**old, "metadata": dict(old["metadata"]), "spec": document.get("spec") or {}}
+        key = ("", call.name)
+        released = not new["spec"].get("finalizers") and not new["metadata"].get("finalizers")
+        if old["metadata"].get("deletionTimestamp") and released:
+            self._revisions.write("namespaces", key, None)
+            return new
+        return self._revisions.write("namespaces", key, new)
+
+    # --- pods
+
+    def _bind(self, call: Call) -> Json:
+        pod = self._live(call)
+        target = (bodies.decode(call.body, call.content_type).get("target") or {}).get("name", "")
+        if pod["spec"].get("nodeName"):
+            why = f"pod {call.name} is already assigned to node {quoted_name(pod['spec']['nodeName'])}"
+            raise conflict("", "pods/binding", call.name, why)
+        condition = {
+            "type": "PodScheduled",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": timestamp(self._now()),
+        }
+        conditions = [one for one in pod["status"].get("conditions") or () if one["type"] != "PodScheduled"]
+        changed = {
+            **pod,
+            "metadata": dict(pod["metadata"]),
+            "spec": {**pod["spec"], "nodeName": target},
+            "status": {**pod["status"], "conditions": [*conditions, condition]},
+        }
+        self._revisions.write("pods", (call.namespace, call.name), changed)
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+    def _evict(self, call: Call) -> Json:
+        self._live(call)
+        given: Any = bodies.decode(call.body, call.content_type)
+        options = given.get("deleteOptions") or {}
+        grace = options.get("gracePeriodSeconds")
+        self._deletes.remove(call, (call.namespace, call.name), Options(grace=grace, dry_run=call.dry_run))
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+    # --- service accounts
+
+    def _token(self, call: Call) -> Json:
+        account = self._live(call)
+        request: Json = normaliser("authentication/v1.TokenRequest")(bodies.decode(call.body, call.content_type), [])
+        seconds = request["spec"].get("expirationSeconds") or 3600
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{call.namespace}")
+        user = User(f"system:serviceaccount:{call.namespace}:{call.name}", groups, account["metadata"]["uid"])
+        request["apiVersion"], request["kind"] = "authentication.k8s.io/v1", "TokenRequest"
+        request["spec"]["expirationSeconds"] = seconds
+        request["metadata"] = {
+            "name": call.name,
+            "namespace": call.namespace,
+            "creationTimestamp": timestamp(self._now()),
+        }
+        request["status"] = {
+            "token": self._issue(user),
+            "expirationTimestamp": timestamp(self._now() + timedelta(seconds=seconds)),
+        }
+        return request
+
+
+def quoted_name(name: str) -> str:
+    return f'"{name}"'
+
+
+def _paths(call: Call) -> tuple[str, str, str]:
+    """Where a kind keeps its replicas: wanted, counted, and by which selector."""
+    if isinstance(call.kind, CustomKind):
+        scale = call.kind.scale
+        return (
+            scale.get("specReplicasPath", "").lstrip("."),
+            scale.get("statusReplicasPath", "").lstrip("."),
+            scale.get("labelSelectorPath", "").lstrip("."),
+        )
+    return "spec.replicas", "status.replicas", ""
+
+
+def _at(obj: Json, path: str) -> Any:
+    value: Any = obj
+    for name in path.split(".") if path else ():
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if path else None
+
+
+def _put(obj: Json, path: str, value: Any) -> Json:
+    name, _, rest = path.partition(".")
+    if not rest:
+        return {**obj, name: value}
+    return {**obj, name: _put(obj.get(name) or {}, rest, value)}
+
+
+def _scale_of(call: Call, obj: Json) -> Json:
+    wanted, counted, selector_path = _paths(call)
+    meta = obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    spec = {"replicas": _at(obj, wanted)} if _at(obj, wanted) else {}
+    status: Json = {"replicas": _at(obj, counted) or 0}
+    selector = _at(obj, selector_path)
+    if not selector_path:
+        clauses = from_selector(obj["spec"].get("selector"))
+        selector = ",".join(f"{one.key}={one.values[0]}" for one in clauses if one.operator == "In")
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": spec,
+        "status": status,
+    }

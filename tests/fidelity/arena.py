@@ -1,0 +1,129 @@
+"""Where the two sides meet: the same moves on both, every answer and every event compared, every row counted."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from seamark.cluster.embedded import User
+from seamark.cluster.real.plane import ControlPlane
+from tests.fidelity.differences import compare, differences
+from tests.fidelity.masks import masked
+from tests.fidelity.operations import Move, Moves
+from tests.fidelity.samples import Json, Sample, definitions
+from tests.fidelity.sides import Embedded, Player, Real, Reply
+
+TABLE = Path(__file__).with_name("table.tsv")
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+USERS = {"admin": User("admin", ("system:masters",), "admin"), "alice": User("alice", (), "alice")}
+
+Row = tuple[str, str, str, str]
+"""Kind, verb, option, and what came of it: a code, and a reason where there is one."""
+
+
+def table() -> set[Row]:
+    rows = set()
+    for line in TABLE.read_text().splitlines():
+        if line and not line.startswith("#"):
+            kind, verb, option, outcome = line.split("\t")
+            rows.add((kind, verb, option, outcome))
+    return rows
+
+
+class Arena:
+    """A store and a real API server with the same kinds installed."""
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self.real = Real(plane)
+        self.store = Embedded(USERS)
+        self.rows: Counter[Row] = Counter()
+        self.operations = 0
+        self._numbers = itertools.count()
+        for definition in definitions():
+            self.ask_both("POST", DEFINITIONS, definition)
+        for kind in ("widgets", "gadgets"):
+            while self.real.ask("GET", f"/apis/example.com/v1/{kind}", {}, b"", "").code != 200:
+                pass  # a definition is served within a second; the test's own timeout bounds this
+
+    def ask_both(self, method: str, path: str, body: Json | None = None, **query: str) -> tuple[Reply, Reply]:
+        data = b"" if body is None else json.dumps(body).encode()
+        real = self.real.ask(method, path, query, data, "application/json")
+        return real, self.store.ask(method, path, query, data, "application/json")
+
+    def bout(self) -> Bout:
+        return Bout(self, f"bout-{next(self._numbers)}")
+
+
+class Bout:
+    """One sequence of moves in a namespace of its own."""
+
+    def __init__(self, arena: Arena, namespace: str) -> None:
+        self._arena = arena
+        self.namespace = namespace
+        arena.ask_both("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        self._players = (Player(arena.real, namespace), Player(arena.store, namespace))
+        self._starts = tuple(self._revision(player) for player in self._players)
+        self.mismatches: list[str] = []
+
+    @staticmethod
+    def _revision(player: Player) -> str:
+        reply = player.side.ask("GET", f"/api/v1/namespaces/{player.namespace}", {}, b"", "")
+        version: str = reply.body["metadata"]["resourceVersion"]
+        return version
+
+    def play(self, *moves: Move, user: str = "admin") -> None:
+        for move in moves:
+            real, store = (player.play(move, user) for player in self._players)
+            reason = real.body.get("reason", "") if isinstance(real.body, dict) and real.code >= 400 else ""
+            self._arena.rows[(*move.row, f"{real.code} {reason}".strip())] += 1
+            self._arena.operations += 1
+            found = compare(real, store)
+            if found:
+                self.mismatches.append("\n    ".join([repr(move), *found]))
+
+    def clean(self, moves: Moves, name: str) -> None:
+        """Whatever stands in the way of the next move goes, on both sides."""
+        release = {"metadata": {"finalizers": None}}
+        for player in self._players:
+            path = moves.path(name).replace("$ns", self.namespace).replace("$n", self.namespace)
+            media = "application/merge-patch+json"
+            player.side.ask("PATCH", path, {}, json.dumps(release).encode(), media)
+            player.side.ask("DELETE", path, {}, b'{"gracePeriodSeconds": 0}', "application/json")
+
+    def compare_events(self, samples: Iterable[Sample]) -> None:
+        """Every event since the start, up to an object made for that."""
+        for sample in samples:
+            moves = Moves(sample)
+            self.play(next(move for move in moves.creates("zz-last") if move.row[2] == "plain"))
+            last = moves.name("zz-last").replace("$n", self.namespace)
+            streams = []
+            for player, start in zip(self._players, self._starts, strict=True):
+                path = sample.collection(self.namespace)
+                events = player.side.follow(path, {"resourceVersion": start}, last)
+                ours = [one for one in events if _about(one, self.namespace, sample)]
+                streams.append([masked(one) for one in ours])
+            found = first_difference(*streams)
+            if found:
+                self.mismatches.append("\n    ".join([f"events of {sample.kind}", *found]))
+            self.clean(moves, "zz-last")
+
+    def check(self) -> None:
+        assert not self.mismatches, f"{len(self.mismatches)} answers differ\n" + "\n".join(self.mismatches[:20])
+
+
+def first_difference(real: list[Json], store: list[Json]) -> list[str]:
+    """Where two streams part, with what came before: everything after that is noise."""
+    for index, (one, other) in enumerate(zip(real, store, strict=False)):
+        found = differences(one, other)
+        if found:
+            before = json.dumps(real[index - 1])[:600] if index else "nothing"
+            return [f"event {index} of {len(real)} and {len(store)}, after {before}", *found]
+    return [] if len(real) == len(store) else [f"{len(real)} events in the real one, {len(store)} in the store"]
+
+
+def _about(event: Json, namespace: str, sample: Sample) -> bool:
+    """Cluster-scoped kinds are shared by all bouts: only names of this one count."""
+    return sample.namespaced or event["object"]["metadata"]["name"].startswith(f"{namespace}-")
