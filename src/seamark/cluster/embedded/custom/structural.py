@@ -94,7 +94,7 @@ class Structural:
         result: Json = {}
         for key, one in value.items():
             child = self.child(key)
-            if key in keep and key not in self.properties:
+            if key in keep:  # an object's own metadata is never the schema's to prune
                 result[key] = one
             elif child is None:
                 if self.preserve:
