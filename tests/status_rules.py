@@ -1,7 +1,7 @@
 """The numbered rules of trustworthy status (docs/spec/status-rules.md), for all tests.
 
 - `check(history)` runs every rule on the states of one object, in the order in which they were seen. States of
-  another uid are another object.
+  another uid are another object; a None is a gap, in which states may have been missed.
 - A rule gets a state and the one before it (None for the first), as the API server sent them.
 - `ours` names the condition types that the controller under test is responsible for; without it, all are.
 """
@@ -116,12 +116,15 @@ def rule(number: int, words: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def check(history: Sequence[Json], *, ours: Iterable[str] | None = None) -> list[Violation]:
+def check(history: Sequence[Json | None], *, ours: Iterable[str] | None = None) -> list[Violation]:
     """Everything that is wrong with a history of one name, by rule."""
     names = None if ours is None else frozenset(ours)
     found: list[Violation] = []
     before: State | None = None
     for raw in history:
+        if raw is None:
+            before = None
+            continue
         now = State(raw, names)
         if before is not None and before.metadata.get("uid") != now.metadata.get("uid"):
             before = None

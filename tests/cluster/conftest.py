@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from seamark.cluster.real.plane import ControlPlane, Options, User
-from tests.cluster.requests import request
+from tests.cluster.recorder import Recorder, recorded
+from tests.cluster.requests import request as ask
 
 # The operator may do everything, under a name of its own, so that its requests can be told from the test's.
 USERS = (User("operator", ("system:masters",)), User("alice"), User("bob", ("developers",)))
@@ -32,10 +33,17 @@ def own_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
+def status_rules(control_plane: ControlPlane, namespace: str, request: pytest.FixtureRequest) -> Iterator[Recorder]:
+    """Records every state of the kind that the module names in `RESOURCE`, and judges them all at the end."""
+    with recorded(control_plane, request.module.RESOURCE, namespace=namespace) as recorder:
+        yield recorder
+
+
+@pytest.fixture
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A namespace of this test's own."""
     name = f"test-{secrets.token_hex(4)}"
-    made = request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    made = ask(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     assert made.code == 201, made.body
     yield name
-    request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
+    ask(control_plane, "DELETE", f"/api/v1/namespaces/{name}")

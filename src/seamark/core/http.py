@@ -133,7 +133,7 @@ class HttpTransport:
         try:
             yield HttpStream(response, request.timeout)
         finally:
-            response.close()
+            abort(response)
 
     async def close(self) -> None:
         if self._session is not None:
@@ -188,6 +188,13 @@ def headers(request: Request, connection: Connection) -> dict[str, str]:
     if request.body:
         told["Content-Type"] = request.content_type
     return told
+
+
+def abort(response: aiohttp.ClientResponse) -> None:
+    """Leaves a stream at once: a farewell over TLS would wait for a peer that may be gone."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
+    response.close()
 
 
 def describe(error: BaseException) -> str:
