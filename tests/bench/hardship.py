@@ -40,7 +40,7 @@ class Restart:
 async def restart(setting: Setting, n: int, say: Say) -> Restart:
     say(f"{n} objects are made, and worked on")
     async with setting.operator() as running:
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
             await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.PLAIN)
             await watcher.until(n, PATIENCE * n)
         await running.quiet()
@@ -82,7 +82,7 @@ async def kill(setting: Setting, n: int, say: Say) -> Kill:
     async with setting.operator() as running:
         await running.quiet()
         pid, mark = running.pid, setting.mark()
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
             making = asyncio.create_task(
                 make_through_an_outage(setting.bare, setting.scenario, setting.namespace, names(n))
             )

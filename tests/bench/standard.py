@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,7 @@ class Pair:
 
 async def floor(setting: Setting, n: int) -> Floor:
     """All writes, the user's and the operator's, by the bare client."""
-    async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+    async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
         meter = setting.meter()
         await make_and_work(setting.bare, setting.scenario, setting.namespace, names(n))
         ended = await watcher.until(n, PATIENCE * n)
@@ -73,7 +73,7 @@ async def operated(setting: Setting, n: int) -> Operated:
     """The user's writes by the bare client, the operator's by the operator."""
     async with setting.operator() as running:
         await running.quiet()
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
             before, mark, meter = await running.reset(), setting.mark(), setting.meter(running)
             await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.PLAIN)
             ended = await watcher.until(n, PATIENCE * n)
@@ -101,46 +101,56 @@ async def pairs(setting: Setting, n: int, most: int, seconds: float, say: Say) -
 
 @dataclass(frozen=True)
 class Memory:
-    """Megabytes of an operator with nothing cached, after working on n objects, and when it finds them at its start."""
+    """Megabytes of one operator before and after it worked on n objects, and of others at their start.
 
+    - `empty` is an operator that has worked and has nothing in its caches any more: its connections are open.
+    - `fresh` and `found` are new processes: one finds nothing, the other the n objects.
+    """
+
+    fresh: float
     empty: float
-    worked: float
+    full: float
     found: float
     n: int
 
     @property
     def per_1000(self) -> float:
-        """By the larger of the two: what the work left behind is memory, too."""
-        return (max(self.worked, self.found) - self.empty) * 1000 / self.n
+        """By the larger of the two differences; an object's child, which is cached too, is in its price."""
+        return max(self.full - self.empty, self.found - self.fresh) * 1000 / self.n
 
     def __str__(self) -> str:
         return (
-            f"{self.empty:.1f} MB with nothing cached, {self.worked:.1f} MB after the work on {self.n} objects "
-            f"of 2 KB, {self.found:.1f} MB in a process that found them"
+            f"{self.empty:.1f} MB with empty caches, {self.full:.1f} MB after the work on {self.n} objects of 2 KB; "
+            f"new processes: {self.fresh:.1f} MB with nothing to find, {self.found:.1f} MB with all that"
         )
 
 
 async def memory(setting: Setting, n: int) -> Memory:
     """Leaves the objects behind: they are what is at rest next."""
     async with setting.operator() as running:
+        fresh = await running.quiet()
+        await _make_and_wait(setting, names(WARM_UP), Sort.PLAIN)
+        await running.quiet()
+        await setting.clear()
         empty = await running.quiet()
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
-            await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.LARGE)
-            await watcher.until(n, PATIENCE * n)
-        worked = await running.quiet()
+        await _make_and_wait(setting, names(n), Sort.LARGE)
+        full = await running.quiet()
     async with setting.operator() as running:
         found = await running.quiet()
-    return Memory(empty.memory_mb, worked.memory_mb, found.memory_mb, n)
+    return Memory(fresh.memory_mb, empty.memory_mb, full.memory_mb, found.memory_mb, n)
+
+
+async def _make_and_wait(setting: Setting, wanted: Sequence[str], sort: Sort) -> None:
+    async with watching(setting.bare, setting.scenario, setting.namespace, wanted) as watcher:
+        await make_all(setting.bare, setting.scenario, setting.namespace, wanted, sort)
+        await watcher.until(len(wanted), PATIENCE * len(wanted) + 10)
 
 
 async def rest(setting: Setting, n: int) -> tuple[float, Requests]:
     """Twice the longest shelf life and poll with nothing to do: the seconds, and what was asked for in them."""
     async with setting.operator() as running:
         await running.quiet()
-        ageing = [f"ageing-{name}" for name in names(min(n, AGEING))]
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
-            await make_all(setting.bare, setting.scenario, setting.namespace, ageing, Sort.AGEING)
-            await watcher.until(n + len(ageing), PATIENCE * n)
+        await _make_and_wait(setting, [f"ageing-{name}" for name in names(min(n, AGEING))], Sort.AGEING)
         await running.quiet()
         mark, seconds = setting.mark(), 2 * setting.scenario.at_rest
         await running.remain(seconds)
