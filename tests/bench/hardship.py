@@ -52,7 +52,7 @@ async def restart(setting: Setting, n: int, say: Say) -> Restart:
         if report.quiet_since is None:
             raise SeamarkError("the operator is quiet and not quiet")  # `quiet` has just waited for it
         seconds = report.quiet_since - running.started
-    say(f"  {requests}; {meter.disturbed()}; held by own work at most {report.held_max_ms:.1f} ms")
+    say(f"  {requests}; {meter.read().disturbance}; held by own work at most {report.held_max_ms:.1f} ms")
     return Restart(n, seconds, requests, report)
 
 
