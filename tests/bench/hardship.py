@@ -40,7 +40,7 @@ class Restart:
 async def restart(setting: Setting, n: int, say: Say) -> Restart:
     say(f"{n} objects are made, and worked on")
     async with setting.operator() as running:
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
             await make_all(setting.bare, setting.scenario, setting.namespace, names(n), Sort.PLAIN)
             await watcher.until(n, PATIENCE * n)
         await running.quiet()
@@ -52,7 +52,7 @@ async def restart(setting: Setting, n: int, say: Say) -> Restart:
         if report.quiet_since is None:
             raise SeamarkError("the operator is quiet and not quiet")  # `quiet` has just waited for it
         seconds = report.quiet_since - running.started
-    say(f"  {requests}; {meter.disturbed()}; held by own work at most {report.held_max_ms:.1f} ms")
+    say(f"  {requests}; {meter.read().disturbance}; held by own work at most {report.held_max_ms:.1f} ms")
     return Restart(n, seconds, requests, report)
 
 
@@ -82,7 +82,7 @@ async def kill(setting: Setting, n: int, say: Say) -> Kill:
     async with setting.operator() as running:
         await running.quiet()
         pid, mark = running.pid, setting.mark()
-        async with watching(setting.bare, setting.scenario, setting.namespace) as watcher:
+        async with watching(setting.bare, setting.scenario, setting.namespace, names(n)) as watcher:
             making = asyncio.create_task(
                 make_through_an_outage(setting.bare, setting.scenario, setting.namespace, names(n))
             )

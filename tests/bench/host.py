@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 MB = 1e6
+BEARABLE = 0.1  # of the machine's CPU for others
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +34,32 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Shares of the machine's CPU during a measurement that were not the measurement's."""
+    """Shares of the machine's CPU during a measurement that were not the measurement's, and what nobody used."""
 
     stolen: float
     others: float
+    idle: float
+
+    @property
+    def much(self) -> bool:
+        """Whether so much was taken that times can't be compared any more."""
+        return self.stolen + self.others > BEARABLE
 
     def __str__(self) -> str:
-        return f"stolen {self.stolen:.1%}, other processes {self.others:.1%}"
+        return f"stolen {self.stolen:.1%}, other processes {self.others:.1%}, idle {self.idle:.1%}"
 
 
 def disturbance(before: Machine, after: Machine, ours: float) -> Disturbance:
     """`ours` are the CPU seconds of the processes that took part."""
     total = max(after.total - before.total, 1 / TICK)
-    others = max(0.0, after.busy - before.busy - ours)
-    return Disturbance((after.stolen - before.stolen) / total, others / total)
+    busy, stolen = after.busy - before.busy, after.stolen - before.stolen
+    others, idle = max(0.0, busy - ours), max(0.0, total - busy - stolen)
+    return Disturbance(stolen / total, others / total, idle / total)
 
 
-def cpu_seconds(pids: Iterable[int]) -> float:
-    return sum(_cpu(Path(f"/proc/{pid}/stat").read_text()) for pid in pids)
-
-
-def _cpu(stat: str) -> float:
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far, all its threads together."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
     fields = stat.rpartition(")")[2].split()  # a program's name may hold anything, a bracket too
     return (int(fields[11]) + int(fields[12])) / TICK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
@@ -51,22 +51,42 @@ class Setting:
             await self.bare.delete_all(resource, self.namespace)
 
     def meter(self, running: OperatorProcess | None = None) -> Meter:
-        components = [component.pid for component in self.plane.components]
-        pids = [os.getpid(), *(pid for pid in components if pid), *([running.pid] if running else [])]
-        return Meter(pids)
+        components = {component.name: component.pid for component in self.plane.components}
+        pids = {"bench": os.getpid(), **{name: pid for name, pid in components.items() if pid}}
+        return Meter(pids | ({"operator": running.pid} if running else {}))
 
 
 class Meter:
-    """Reads the machine's clocks from its making on. `pids` are the processes that take part."""
+    """Reads clocks from its making on. `pids` are the processes that take part, by their names."""
 
-    def __init__(self, pids: Sequence[int]) -> None:
+    def __init__(self, pids: Mapping[str, int]) -> None:
         self._pids = pids
         self._machine = Machine.now()
-        self._cpu = cpu_seconds(pids)
+        self._cpu = self._used()
         self.began = time.monotonic()
 
-    def disturbed(self) -> Disturbance:
-        return disturbance(self._machine, Machine.now(), cpu_seconds(self._pids) - self._cpu)
+    def read(self) -> Load:
+        cpu = {name: used - self._cpu[name] for name, used in self._used().items()}
+        return Load(cpu, disturbance(self._machine, Machine.now(), sum(cpu.values())))
+
+    def _used(self) -> dict[str, float]:
+        return {name: cpu_seconds(pid) for name, pid in self._pids.items()}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the processes that took part have used, in CPU seconds, and what the others did meanwhile."""
+
+    cpu: Mapping[str, float]
+    disturbance: Disturbance
+
+    @property
+    def work(self) -> float:
+        return sum(self.cpu.values())
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in sorted(self.cpu.items()))
+        return f"CPU s: {parts}; {self.disturbance}"
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from random import Random
 import msgspec
 import uvloop
 
+from seamark.cli.run import supervise
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import connect
@@ -59,11 +60,10 @@ class Pulse:
         self.held = 0.0
 
     async def run(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            due, worked = loop.time() + PERIOD, time.thread_time()
+            due, worked = time.monotonic() + PERIOD, time.thread_time()
             await asyncio.sleep(PERIOD)
-            lag = max(0.0, loop.time() - due)
+            lag = max(0.0, time.monotonic() - due)
             self.lags.append(lag)
             self.held = max(self.held, min(lag, time.thread_time() - worked))
             if not self._operator.quiet:
@@ -98,12 +98,12 @@ async def obey(pulse: Pulse) -> None:
 
 async def serve(family: str, kubeconfig: str) -> None:
     log.configure("warning")
-    settings = Settings()
+    settings = Settings(health_address="")
     transport = await HttpTransport(connect(kubeconfig), limit=settings.workers).open()
     operator = Operator(World(transport, SystemClock(), Random(), "bench"), find(family).controllers(), settings)
     pulse = Pulse(operator)
     loop = asyncio.get_running_loop()
-    tasks = [loop.create_task(operator.run()), loop.create_task(pulse.run())]
+    tasks = [loop.create_task(supervise(operator, settings)), loop.create_task(pulse.run())]
     commands = loop.create_task(obey(pulse))
     try:
         await asyncio.wait([*tasks, commands], return_when=asyncio.FIRST_COMPLETED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import aiohttp
 import msgspec
@@ -24,13 +24,17 @@ _LINE = msgspec.json.Decoder(_Line)
 
 
 class Watcher:
-    """Follows the watched kind in a namespace. `done` has the names of the finished, `last` the time of the newest."""
+    """Follows the watched kind in a namespace.
 
-    def __init__(self, bare: Bare, scenario: Scenario, namespace: str) -> None:
+    - `done` has the names of those among the `wanted` that are finished, `last` is when the newest one was.
+    """
+
+    def __init__(self, bare: Bare, scenario: Scenario, namespace: str, wanted: Collection[str]) -> None:
         self._bare = bare
         self._scenario = scenario
         self._path = scenario.watched.RESOURCE.path(namespace)
         self._decoder = msgspec.json.Decoder(scenario.watched)
+        self._wanted = set(wanted)
         self.done: set[str] = set()
         self.last = 0.0
         self._opened = asyncio.Event()
@@ -76,16 +80,17 @@ class Watcher:
         if event.type not in ("ADDED", "MODIFIED"):
             return
         obj = self._decoder.decode(event.object)
-        if obj.metadata.name not in self.done and self._scenario.done(obj):
-            self.done.add(obj.metadata.name)
+        name = obj.metadata.name
+        if name in self._wanted and name not in self.done and self._scenario.done(obj):
+            self.done.add(name)
             self.last = time.monotonic()
             self._news.set()
 
 
 @contextlib.asynccontextmanager
-async def watching(bare: Bare, scenario: Scenario, namespace: str) -> AsyncIterator[Watcher]:
+async def watching(bare: Bare, scenario: Scenario, namespace: str, wanted: Collection[str]) -> AsyncIterator[Watcher]:
     """A watcher whose connection is open."""
-    watcher = Watcher(bare, scenario, namespace)
+    watcher = Watcher(bare, scenario, namespace, wanted)
     task = asyncio.get_running_loop().create_task(watcher.run())
     try:
         await watcher.opened()

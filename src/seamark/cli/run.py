@@ -15,6 +15,7 @@ from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
 from seamark.core.errors import UserError
+from seamark.core.garbage import spare_what_stays
 from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
@@ -46,6 +47,7 @@ async def supervise(operator: Operator, settings: Settings) -> None:
     if settings.health_address:
         await health.start(settings.health_address)
     measuring = asyncio.ensure_future(operator.measure())
+    sparing = asyncio.ensure_future(spare_what_stays(lambda: operator.quiet))
     work = asyncio.ensure_future(operator.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -57,6 +59,7 @@ async def supervise(operator: Operator, settings: Settings) -> None:
             raise
     finally:
         measuring.cancel()
+        sparing.cancel()
         await health.close()
 
 

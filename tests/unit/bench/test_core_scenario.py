@@ -15,7 +15,7 @@ from seamark.core.calls import Results
 from seamark.core.conditions import Stamp
 from seamark.families.sample.reconcile import config_map, judge
 from seamark.families.sample.state import CONFIG_MAP, Seen
-from tests.bench.families.core import LARGE, NEW_YEAR, OWNERSHIP, SCENARIO
+from tests.bench.families.core import LARGE, NEW_YEAR, OWNERSHIP, SCENARIO, status_of
 from tests.bench.scenario import Made, Sort, Write
 
 MADE = Made(name="x", namespace="bench", uid="u-1", resource_version="7", generation=1)
@@ -66,8 +66,13 @@ def test_an_object_is_done_when_it_is_ready_in_its_present_generation() -> None:
 
 
 @pytest.mark.parametrize("name", ["x", "object-000123"])
-def test_a_large_object_has_two_kilobytes(name: str) -> None:
-    assert len(msgspec.json.encode(SCENARIO.make("bench", name, Sort.LARGE).body)) == LARGE
+def test_a_large_object_has_two_kilobytes_when_it_is_done(name: str) -> None:
+    manifest = SCENARIO.make("bench", name, Sort.LARGE).body
+    uid, now = "0b7e9c2e-57a5-4c9c-9d3a-6d1a2f3b4c5d", "2026-01-01T00:00:00Z"
+    made = {"uid": uid, "resourceVersion": "12345", "generation": 1, "creationTimestamp": now}
+    status = status_of(Made(name=name, namespace="bench"))["status"]
+    done = {**manifest, "metadata": {**manifest["metadata"], **made}, "status": status}
+    assert len(msgspec.json.encode(done)) == pytest.approx(LARGE, abs=30)
 
 
 def test_children_are_found_by_the_uid_of_their_owner() -> None:

@@ -34,8 +34,8 @@ def test_the_machine_is_read_in_seconds_of_all_cores() -> None:
 
 def test_a_disturbance_is_what_was_neither_idle_nor_ours() -> None:
     found = disturbance(Machine(100.0, 50.0, 1.0), Machine(120.0, 65.0, 2.0), ours=10.0)
-    assert found == Disturbance(stolen=0.05, others=0.25)
-    assert str(found) == "stolen 5.0%, other processes 25.0%"
+    assert found == Disturbance(stolen=0.05, others=0.25, idle=0.2)
+    assert str(found) == "stolen 5.0%, other processes 25.0%, idle 20.0%"
 
 
 def test_clocks_that_round_differently_give_no_negative_share() -> None:
