@@ -39,6 +39,9 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     lease_seconds: Annotated[float, Meta(description="An address is kept for an agent that went away", ge=0)] = 600.0
     drain_seconds: Annotated[float, Meta(description="Open connections may end by themselves on a stop", ge=0)] = 30.0
     abandon_seconds: Annotated[float, Meta(description="Until a stream is dropped whose client vanished", gt=0)] = 60.0
+    log_level: Annotated[
+        str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")
+    ] = "info"
 
     @property
     def directory(self) -> Path:
