@@ -12,6 +12,7 @@ import uvloop
 from seamark.core import log
 from seamark.core.errors import SeamarkError
 from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
+from seamark.wire.memory import keep_buffers
 
 
 class Program:
@@ -65,4 +66,5 @@ async def main() -> None:
 
 if __name__ == "__main__":
     log.configure("warning")
+    keep_buffers()
     uvloop.run(main())

@@ -16,6 +16,7 @@ from seamark.edge.registry import Entry
 from seamark.wire import tunnel
 from seamark.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, Stream
 from seamark.wire.muxado.frames import Bytes
+from seamark.wire.splice import Buffered
 from seamark.wire.tunnel import StreamType
 
 log = structlog.get_logger(__name__)
@@ -25,6 +26,7 @@ AFTER_AUTH = Limits(inbound=1024)
 SLACK_SECONDS = 15.0
 GOODBYE_SECONDS = 2.0
 MAX_WINDOW = 4 * 1024 * 1024
+OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
 TAKES_RESETS = ("ngrok-go", "seamark-agent")
 
@@ -53,7 +55,7 @@ class Desk(Protocol):
     def count(self, kind: str, outcome: str) -> None: ...
 
 
-class AgentConnection(asyncio.Protocol):
+class AgentConnection(Buffered):
     """One agent's session.
 
     - Nothing but authentication and heartbeats is answered before the token was accepted, within a deadline.
@@ -79,10 +81,11 @@ class AgentConnection(asyncio.Protocol):
         self._socket: socket.socket | None = None
         self._deadline: asyncio.TimerHandle | None = None
 
-    # asyncio.Protocol
+    # asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=OUT_HIGH, low=OUT_LOW)
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
         self._socket = transport.get_extra_info("socket")
@@ -90,7 +93,7 @@ class AgentConnection(asyncio.Protocol):
         self._deadline = asyncio.get_running_loop().call_later(self._desk.head_seconds, self._too_late)
         self._desk.arrived(self)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: Bytes) -> None:
         self.seen = time.monotonic()
         self._quick()
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import structlog
 
 from seamark.edge.errors import Refusal, offline
-from seamark.edge.public import PublicConnection, Router
+from seamark.edge.public import PublicConnection, Router, SecureConnection
 from seamark.edge.registry import Entry
 from seamark.wire.clienthello import MAX_HELLO, NotTls, server_name
 
@@ -225,8 +225,9 @@ def tls_door(router: Router, port: int, context_of: Callable[[str, Entry], ssl.S
         async def hand_on(client: socket.socket) -> None:
             loop = asyncio.get_running_loop()
             deadline = HANDSHAKE_SECONDS if context else None
+            kind = SecureConnection if context else PublicConnection
             await loop.connect_accepted_socket(
-                lambda: PublicConnection(router, key, words, host), client, ssl=context, ssl_handshake_timeout=deadline
+                lambda: kind(router, key, words, host), client, ssl=context, ssl_handshake_timeout=deadline
             )
 
         return hand_on

@@ -10,7 +10,7 @@ import structlog
 
 from seamark.edge.errors import Refusal, offline
 from seamark.edge.policy import Client
-from seamark.edge.public import PublicConnection, Router
+from seamark.edge.public import ClientConnection, Router, SecureConnection
 from seamark.edge.store import Record
 from seamark.edge.urls import EndpointUrl
 from seamark.wire.bindings import ConnRequest, ConnResponse, PreambleError, PreambleReader, frame
@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 SCHEMES = ("tcp", "http", "https", "tls")
 
 
-class IngressConnection(PublicConnection):
+class IngressConnection(SecureConnection):
     """One connection of a forwarder.
 
     - The certificate must be the one that its operator was last given: an older one, or one of a deleted operator,
@@ -55,22 +55,25 @@ class IngressConnection(PublicConnection):
         seconds = self._router.settings.head_seconds
         self._timer = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
 
-    def data_received(self, data: bytes) -> None:
+    def buffer_updated(self, nbytes: int) -> None:
         if self._reader is None:
-            super().data_received(data)
-            return
+            super().buffer_updated(nbytes)
+        else:
+            self._preamble(self._reader, bytes(self._shared[:nbytes]))
+
+    def _preamble(self, reader: PreambleReader, data: bytes) -> None:
         try:
-            body = self._reader.feed(data)
+            body = reader.feed(data)
             if body is None:
                 return
             request = ConnRequest.decode(body)
         except PreambleError as error:
             self.refuse(Refusal(400, str(error)))
             return
-        rest, self._reader = self._reader.rest, None
+        self._reader = None
         self._serve(request)
-        if rest and self.stream is not None:
-            super().data_received(rest)
+        if reader.rest and self.stream is not None:
+            ClientConnection.data_received(self, reader.rest)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:

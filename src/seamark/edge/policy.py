@@ -196,8 +196,7 @@ def _action(entry: Any, where: str, *, tcp: bool) -> Action:
 
 
 def _pair(config: dict[str, Any], where: str) -> tuple[str, str] | None:
-    known = {"server_certificate", "server_private_key", "min_version"}
-    if unknown := set(config) - known:
+    if unknown := set(config) - {"server_certificate", "server_private_key"}:
         raise Refusal(2201, f"the action 'terminate-tls' at {where} with {sorted(unknown)}: this edge can't do that")
     certificate, key = config.get("server_certificate"), config.get("server_private_key")
     if bool(certificate) != bool(key):

@@ -16,7 +16,7 @@ from seamark.edge.settings import EdgeSettings
 from seamark.wire import proxy_protocol
 from seamark.wire.muxado import Code, SessionClosed, Stream
 from seamark.wire.muxado.frames import Bytes
-from seamark.wire.splice import Splice
+from seamark.wire.splice import Buffered, Splice
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +52,7 @@ class Router:
     registry: Registry
     metrics: EdgeMetrics
     ip_rules: Callable[[str], Ranges]
-    connections: set[PublicConnection] = field(default_factory=set)
+    connections: set[ClientConnection] = field(default_factory=set)
     sources: dict[str, int] = field(default_factory=dict)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -77,7 +77,7 @@ class Router:
             raise offline(key)
         return found
 
-    def enter(self, connection: PublicConnection, source: str) -> bool:
+    def enter(self, connection: ClientConnection, source: str) -> bool:
         """Book a connection; False if its address has too many."""
         count = self.sources.get(source, 0)
         if count >= self.settings.connections_per_source:
@@ -87,7 +87,7 @@ class Router:
         self.idle.clear()
         return True
 
-    def leave(self, connection: PublicConnection, source: str) -> None:
+    def leave(self, connection: ClientConnection, source: str) -> None:
         if connection in self.connections:
             self.connections.discard(connection)
             if not self.connections:
@@ -99,7 +99,7 @@ class Router:
                 self.sources.pop(source, None)
 
 
-class PublicConnection(Splice):
+class ClientConnection(Splice):
     """One client, joined with one stream to an agent.
 
     - Within the connection attempt another agent of the pool is tried, as long as that is safe: the agent never
@@ -120,7 +120,7 @@ class PublicConnection(Splice):
         self._client = Client("", 0, server_name=sni)
         self._entry: Entry | None = None
         self._rest: list[Entry] = []  # to try if the first agents fail
-        self._early: list[bytes] | None = []  # sent to the agent, kept for another try
+        self._early: list[Bytes] | None = []  # sent to the agent, kept for another try
         self._answered = False
         self._gentle = False
 
@@ -177,7 +177,7 @@ class PublicConnection(Splice):
         else:
             self.cut()
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: Bytes) -> None:
         self._router.metrics.received += len(data)
         if self._early is not None:
             if self._answered or sum(map(len, self._early)) + len(data) > MAX_EARLY:
@@ -246,3 +246,18 @@ class PublicConnection(Splice):
             proxy_protocol.Address(self._client.ip, self._client.port),
             proxy_protocol.Address(here[0], here[1]),
         )
+
+
+class PublicConnection(ClientConnection, asyncio.Protocol):
+    """A client on plain TCP."""
+
+    __slots__ = ()
+
+
+class SecureConnection(ClientConnection, Buffered):
+    """A client whose TLS ends here."""
+
+    __slots__ = ()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        ClientConnection.data_received(self, bytes(self._shared[:nbytes]))

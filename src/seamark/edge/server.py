@@ -17,7 +17,7 @@ from seamark.edge.agents import AgentConnection
 from seamark.edge.api.app import Api
 from seamark.edge.api.base import Office
 from seamark.edge.api.operators import OPERATOR, endpoint_for
-from seamark.edge.api.ranges import ranges_of
+from seamark.edge.api.ranges import RangesOf
 from seamark.edge.authority import Authority
 from seamark.edge.certificates import Certificates, PairOnDisk
 from seamark.edge.credentials import KEY, TOKEN, Credentials
@@ -47,14 +47,14 @@ class Edge:
 
     def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
         self.settings = settings
-        self._lock = _own(settings.directory)
-        self.store = Store(settings.directory / "edge.db")
+        self._lock = _own(settings.file)
+        self.store = Store(settings.file)
         self.metrics = EdgeMetrics(metrics or CollectorRegistry())
         self.authority = Authority(self.store)
         self.credentials = Credentials(self.store)
         self.registry = Registry()
         self.places = Places(settings, self.store, self.registry)
-        self.router = Router(settings, self.registry, self.metrics, lambda policy: ranges_of(self.store, policy))
+        self.router = Router(settings, self.registry, self.metrics, RangesOf(self.store))
         self.ports = TcpPorts(settings.bind, self._tcp_client)
         self.sessions = Sessions(settings, self.credentials, self.registry, self.places, self.ports, self.metrics)
         self.office = Office(
@@ -227,8 +227,8 @@ def _own(state: Path) -> int:
     """A lock on the state, held as long as the process lives: one replica, by construction."""
     import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
 
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(state / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(f"{state}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

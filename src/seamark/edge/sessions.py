@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import time
 from collections.abc import Coroutine
@@ -25,6 +26,7 @@ from seamark.edge.registry import Entry, Registry
 from seamark.edge.settings import EdgeSettings
 from seamark.edge.urls import EndpointUrl, parse_url
 from seamark.wire import tunnel
+from seamark.wire.muxado import SessionClosed
 from seamark.wire.tunnel import StreamType
 
 log = structlog.get_logger(__name__)
@@ -169,7 +171,8 @@ class Sessions:
         self.take_offline(entry)
         if isinstance(entry.agent, AgentConnection):
             message = tunnel.StopTunnel(id=entry.bind_id, message=reason, error_code="ERR_NGROK_713")
-            entry.agent.command(StreamType.STOP_TUNNEL, message)
+            with contextlib.suppress(SessionClosed):  # an agent that leaves needs no telling
+                entry.agent.command(StreamType.STOP_TUNNEL, message)
 
     def revoke(self, credential: str) -> None:
         for agent in [a for a in self.agents.values() if a.credential == credential]:

@@ -16,7 +16,9 @@ Port = Annotated[int, Meta(ge=0, le=65535)]
 class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an edge needs to start. It binds the ports named here and nothing else; 0 leaves a listener out."""
 
-    state: Annotated[str, Meta(description="Directory of the state: reservations, keys, the CA")] = "edge-state"
+    state: Annotated[str, Meta(description="File of the state; the CA and first secrets lie beside it")] = (
+        "edge-state/edge.db"
+    )
     bind: Annotated[str, Meta(description="Address that all listeners bind")] = "127.0.0.1"
     public_host: Annotated[str, Meta(description="Host in tcp:// URLs and in the agents' certificate")] = "127.0.0.1"
     domain: Annotated[str, Meta(description="Hosts below it are handed out; others are reserved first")] = (
@@ -39,10 +41,19 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     lease_seconds: Annotated[float, Meta(description="An address is kept for an agent that went away", ge=0)] = 600.0
     drain_seconds: Annotated[float, Meta(description="Open connections may end by themselves on a stop", ge=0)] = 30.0
     abandon_seconds: Annotated[float, Meta(description="Until a stream is dropped whose client vanished", gt=0)] = 60.0
+    log_level: Annotated[
+        str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")
+    ] = "info"
+
+    @property
+    def file(self) -> Path:
+        """The state's file; a directory stands for the file `edge.db` in it."""
+        path = Path(self.state)
+        return path / "edge.db" if path.is_dir() or self.state.endswith("/") else path
 
     @property
     def directory(self) -> Path:
-        return Path(self.state)
+        return self.file.parent
 
     @property
     def tcp_range(self) -> range:

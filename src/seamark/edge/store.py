@@ -59,6 +59,7 @@ class Store:
         self._path = path
         self._records: dict[str, dict[str, Record]] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self.version = 0  # grows with every change: what was made from the records is good for one version
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="edge-store")
         self._db = self._open()
         self._load()
@@ -121,6 +122,7 @@ class Store:
             self._db.execute(statement, values)
 
     def _remember(self, record: Record, before: Record | None) -> None:
+        self.version += 1
         if before is not None and before.name is not None:
             self._names.pop((before.kind, before.name), None)
         self._records.setdefault(record.kind, {})[record.id] = record
@@ -128,6 +130,7 @@ class Store:
             self._names[record.kind, record.name] = record.id
 
     def _forget(self, record: Record) -> None:
+        self.version += 1
         self._records.get(record.kind, {}).pop(record.id, None)
         if record.name is not None:
             self._names.pop((record.kind, record.name), None)

@@ -6,6 +6,8 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
+import structlog
+
 from seamark.core.clock import timestamp
 from seamark.edge.agents import AgentConnection
 from seamark.edge.api.base import Body, Office, Resource, now, read, ref, said
@@ -18,6 +20,8 @@ from seamark.edge.store import Record
 from seamark.edge.urls import EndpointUrl, binding_of, parse_url
 from seamark.wire.muxado import SessionClosed
 from seamark.wire.tunnel import StreamType
+
+log = structlog.get_logger(__name__)
 
 CLOUD = "endpoint"
 
@@ -118,13 +122,12 @@ class Endpoints(Resource):
 
     async def delete(self, ident: str) -> None:
         entry = self.office.registry.entries.get(ident)
-        if entry is None:
-            raise not_found(self.what, ident[:100])
-        if entry.agent is not None:
+        if entry is not None and entry.agent is not None:
             self.office.sessions.stop_tunnel(entry, "the endpoint was deleted through the API")
             return
         record = self.record(ident)
-        self.office.sessions.take_offline(entry)
+        if entry is not None:
+            self.office.sessions.take_offline(entry)
         await self.store.remove(record)
 
     def entry(self, record: Record) -> Entry:
@@ -161,9 +164,12 @@ class Endpoints(Resource):
             raise
 
     async def restore(self) -> None:
-        """At start: everything that was stored goes online again."""
+        """At start: everything that was stored goes online again; what can't is told, and can still be deleted."""
         for record in list(self.store.all(CLOUD)):
-            await self.open(self.entry(record))
+            try:
+                await self.open(self.entry(record))
+            except Refusal as refusal:
+                log.error("stored endpoint can't go online", endpoint=record.id, reason=refusal.message)
 
     def _agents_own(self, ident: str, what: str) -> None:
         if ident in self.office.registry.entries:

@@ -61,9 +61,25 @@ class IpPolicyRules(Resource):
         return {**shown, "ip_policy": ref("/ip_policies", record.body["ip_policy_id"])}
 
 
-def ranges_of(store: Store, policy: str) -> Ranges:
-    rules = [rule.body for rule in store.all(RULE) if rule.body["ip_policy_id"] == policy]
-    return Ranges(
-        tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "allow"),
-        tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "deny"),
-    )
+class RangesOf:
+    """The ranges of an IP policy, for the policy's action. Made once for each version of the state."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._version = -1
+        self._made: dict[str, Ranges] = {}
+
+    def __call__(self, policy: str) -> Ranges:
+        if self._version != self._store.version:
+            self._version = self._store.version
+            self._made.clear()
+        if policy not in self._made:
+            self._made[policy] = self._make(policy)
+        return self._made[policy]
+
+    def _make(self, policy: str) -> Ranges:
+        rules = [rule.body for rule in self._store.all(RULE) if rule.body["ip_policy_id"] == policy]
+        return Ranges(
+            tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "allow"),
+            tuple(network(rule["cidr"]) for rule in rules if rule["action"] == "deny"),
+        )

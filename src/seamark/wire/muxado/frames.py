@@ -62,7 +62,7 @@ class Frame(NamedTuple):
     type: int
     flags: int
     stream: int
-    body: Bytes
+    body: bytes
 
 
 def data_header(stream: int, length: int, flags: int = 0) -> bytes:
@@ -103,9 +103,10 @@ class FrameReader:
         self._stream = 0
         self._left = 0
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: Bytes) -> Iterator[Frame]:
+        """Frames and pieces; nothing of `data` is kept by reference, so the caller may use its buffer again."""
         if self._held:
-            data = self._held + data
+            data = self._held + bytes(data)
             self._held = b""
         view = memoryview(data)
         at, end = 0, len(data)
@@ -113,7 +114,7 @@ class FrameReader:
             if self._type < 0:
                 if end - at < 8:
                     break
-                self._open(data, at)
+                self._open(view, at)
                 at += 8
             have = min(self._left, end - at)
             if self._type == DATA:
@@ -130,9 +131,9 @@ class FrameReader:
                 if kind <= GOAWAY:
                     yield Frame(kind, self._flags, self._stream, bytes(view[at : at + have]))
             at += have
-        self._held = data[at:]
+        self._held = bytes(view[at:])
 
-    def _open(self, data: bytes, at: int) -> None:
+    def _open(self, data: memoryview, at: int) -> None:
         head, stream = _HEADER.unpack_from(data, at)
         length, kind, flags = head >> 8, head >> 4 & 0xF, head & 0xF
         if stream > MAX_STREAM:
@@ -153,6 +154,4 @@ class FrameReader:
             self._flags &= ~SYN
         else:
             self._type = -1
-        # A big piece shares the buffer it came in; a small one is copied, or it would keep all of that buffer alive.
-        body: Bytes = view[at : at + have] if have * 2 > len(view) else bytes(view[at : at + have])
-        return Frame(DATA, flags, self._stream, body)
+        return Frame(DATA, flags, self._stream, bytes(view[at : at + have]))

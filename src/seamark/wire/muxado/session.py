@@ -15,6 +15,7 @@ from seamark.wire.muxado.frames import DATA, FIN, GOAWAY, RST, SYN, WINDOW, WNDI
 
 HEARTBEAT = 0xFFFFFFFF
 MAX_WINDOW = 1 << 30
+SMALL = 8 * 1024
 
 
 class SessionClosed(Exception):
@@ -134,7 +135,11 @@ class Stream:
 
     def _send(self, data: Bytes, flags: int = 0) -> None:
         self._out -= len(data)
-        self._session.emit(frames.data_header(self.id, len(data), flags), data)
+        head = frames.data_header(self.id, len(data), flags)
+        if len(data) <= SMALL:
+            self._session.emit(head + data)  # one TLS record instead of two
+        else:
+            self._session.emit(head, data)
 
     def _flush(self) -> bool:
         """Send from the backlog; True once it is empty."""
@@ -285,7 +290,7 @@ class Session:
         stream._send(body, SYN)
         return stream
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: Bytes) -> None:
         if self.closed:
             return
         self._feeding = True

@@ -15,6 +15,7 @@ from seamark.providers.edge.agent.upstream import Upstream, UpstreamConnection
 from seamark.wire import tunnel
 from seamark.wire.muxado import Code, Handler, Limits, ProtocolError, Session, SessionClosed, Stream
 from seamark.wire.muxado.frames import Bytes
+from seamark.wire.splice import Buffered
 from seamark.wire.tunnel import StreamType
 
 log = structlog.get_logger(__name__)
@@ -23,9 +24,10 @@ Commanded = Callable[[StreamType, bytes], None]
 A = TypeVar("A", bound=tunnel.Message)
 MANY = 1_000_000
 ANSWER_SECONDS = 20.0
+OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 
 
-class Link(asyncio.Protocol):
+class Link(Buffered):
     """A session with an edge.
 
     - `ask` sends one request and returns its answer; an `Error` in it is raised as `Refused`, in the edge's words.
@@ -103,12 +105,13 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    # asyncio.Protocol
+    # asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=OUT_HIGH, low=OUT_LOW)
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: Bytes) -> None:
         try:
             self._session.feed(data)
         except ProtocolError as error:

@@ -44,7 +44,7 @@ class Upstream:
         return cls(parts.hostname, port, context)
 
 
-class UpstreamConnection(Splice):
+class UpstreamConnection(Splice, asyncio.Protocol):
     """A proxy stream of the edge, joined with a connection to the service that its header names.
 
     - What the client sends before the service answers the connect is kept, at most a window of it.

@@ -1,0 +1,106 @@
+"""An agent on the official Python SDK, for the cloud: its makers support no other client there.
+
+The package `ngrok` is an optional extra. It can't share an environment with `ngrok-api`, which is why the REST side
+is our own. The SDK reconnects by itself and binds again at the same URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from seamark.core.errors import Refused, Retry, UserError
+from seamark.providers.edge.agent.agent import AgentSettings, Held, Tunnel
+from seamark.providers.edge.agent.upstream import Upstream
+
+log = structlog.get_logger(__name__)
+
+CONNECT_SECONDS = 20.0
+
+
+class SdkAgent:
+    """Holds tunnels at an edge through the official SDK. The same promises as `Agent`, as far as the SDK can keep them.
+
+    - The SDK has no pooling and no choice of binding: a tunnel that asks for either is refused, never opened without.
+    """
+
+    def __init__(self, settings: AgentSettings) -> None:
+        try:
+            self._sdk: Any = importlib.import_module("ngrok")
+            self._sdk.SessionBuilder  # noqa: B018  # `ngrok-api` brings a package of the same name without it
+        except (ImportError, AttributeError) as error:
+            raise UserError("the official SDK is not installed", hint="pip install 'seamark[ngrok]'") from error
+        self._settings = settings
+        self._session: Any = None
+        self._listeners: dict[str, Any] = {}
+        self.held: dict[str, Held] = {}
+
+    async def connect(self) -> None:
+        builder = self._sdk.SessionBuilder().authtoken(self._settings.token)
+        builder.client_info("seamark-agent", "1")
+        if self._settings.server:
+            builder.server_addr(self._settings.server)
+        if self._settings.ca:
+            builder.ca_cert(bytearray(await asyncio.to_thread(Path(self._settings.ca).read_bytes)))
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                self._session = await builder.connect()
+        except TimeoutError as error:
+            raise Retry("the edge did not answer in time") from error
+        except ValueError as error:  # what the SDK raises for every refusal
+            raise Refused(str(error)) from error
+
+    async def hold(self, name: str, wanted: Tunnel) -> Held:
+        before = self.held.get(name)
+        if before is not None and before.tunnel == wanted and not before.error:
+            return before
+        await self.release(name)
+        held = self.held[name] = Held(wanted, Upstream.parse(wanted.upstream))
+        try:
+            listener = await self._builder(wanted).listen()
+        except (Refused, ValueError) as error:
+            held.error = str(error)
+            log.warning("the edge refused a tunnel", tunnel=name, error=held.error.splitlines()[0])
+            return held
+        upstream = wanted.upstream if "://" in wanted.upstream else f"tcp://{wanted.upstream}"
+        listener.forward(upstream)
+        held.url, held.bind_id = listener.url(), listener.id()
+        self._listeners[name] = listener
+        return held
+
+    async def release(self, name: str) -> None:
+        self.held.pop(name, None)
+        listener = self._listeners.pop(name, None)
+        if listener is not None:
+            await listener.close()
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _builder(self, wanted: Tunnel) -> Any:
+        if wanted.pooling or any(binding != "public" for binding in wanted.bindings):
+            raise Refused("the official SDK for Python can neither pool endpoints nor choose their binding")
+        scheme, _, place = wanted.url.partition("://")
+        if scheme == "tcp":
+            builder = self._session.tcp_endpoint()
+            if place:
+                builder.remote_addr(place)
+        else:
+            builder = self._session.tls_endpoint() if scheme == "tls" else self._session.http_endpoint()
+            if scheme == "http":
+                builder.scheme("http")
+            if place:
+                builder.domain(place)
+        if wanted.metadata:
+            builder.metadata(wanted.metadata)
+        if wanted.policy:
+            builder.traffic_policy(wanted.policy)
+        if wanted.proxy_version:
+            builder.proxy_proto(str(wanted.proxy_version))
+        return builder

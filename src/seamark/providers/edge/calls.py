@@ -1,0 +1,43 @@
+"""The few calls that everything is made of, in the shape of the REST API."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+from seamark.providers.edge.model import Fields
+
+
+class Kind(Enum):
+    """A collection: its path, and the name of its list."""
+
+    KEYS = ("/api_keys", "keys")
+    ADDRESSES = ("/reserved_addrs", "reserved_addrs")
+    DOMAINS = ("/reserved_domains", "reserved_domains")
+    ENDPOINTS = ("/endpoints", "endpoints")
+    OPERATORS = ("/kubernetes_operators", "operators")
+
+    @property
+    def path(self) -> str:
+        return self.value[0]
+
+    @property
+    def key(self) -> str:
+        return self.value[1]
+
+
+class Calls(Protocol):
+    """Plain calls. Errors are those of `core.errors`; a write whose reply was lost raises `Uncertain`."""
+
+    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
+        """All objects, or the newest `limit` of them."""
+
+    async def create(self, kind: Kind, body: Fields) -> Fields: ...
+
+    async def update(self, kind: Kind, ident: str, body: Fields) -> Fields: ...
+
+    async def delete(self, kind: Kind, ident: str) -> None: ...
+
+    async def bound(self, operator: str) -> list[Fields]: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,132 @@
+"""An edge in memory: the same calls, the same refusals, no sockets. It passes the contract tests of the real one."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import count
+
+from seamark.core.errors import Exists, Gone, Refused, Uncertain
+from seamark.providers.edge.calls import Kind
+from seamark.providers.edge.model import Capabilities, Fields
+from seamark.providers.edge.remote import RemoteEdge
+
+CAPABILITIES = Capabilities(
+    name="memory", requests_per_minute=1_000_000, bindings=True, own_agent=False, custom_ca=True
+)
+LATER = "2099-01-01T00:00:00Z"
+
+
+class MemoryCalls:
+    """`Calls` on dictionaries.
+
+    - `lose_next_reply` lets the next write happen and raises `Uncertain` instead of answering it.
+    - `requests` counts what a real edge would have been asked.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", domain: str = "edge.localhost") -> None:
+        self._host = host
+        self._domain = domain
+        self._objects: dict[Kind, dict[str, Fields]] = {kind: {} for kind in Kind}
+        self._numbers = count(1)
+        self._ports = count(20000)
+        self._lose = False
+        self.requests = 0
+
+    def lose_next_reply(self) -> None:
+        self._lose = True
+
+    def agent_holds(self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",)) -> str:
+        """An agent brings an endpoint online; gives its id."""
+        made = self._new(Kind.ENDPOINTS, {"type": "agent", "url": url, "metadata": metadata})
+        made |= {"bindings": list(bindings), "public_url": url, "proto": url.partition("://")[0]}
+        made["tunnel_session"] = {"id": f"ts_{next(self._numbers):08}"}
+        ident: str = made["id"]
+        return ident
+
+    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
+        self.requests += 1
+        newest = sorted(self._objects[kind].values(), key=lambda item: str(item["id"]), reverse=True)
+        return [dict(item) for item in newest[: limit or None]]
+
+    async def create(self, kind: Kind, body: Fields) -> Fields:
+        self.requests += 1
+        self._check(kind, body, "")
+        made = self._new(kind, body)
+        if kind is Kind.ADDRESSES:
+            made["addr"] = f"{self._host}:{next(self._ports)}"
+        elif kind is Kind.DOMAINS:
+            made["cname_target"] = self._cname(made["domain"])
+        elif kind is Kind.OPERATORS:
+            self._sign(made)
+        elif kind is Kind.ENDPOINTS:
+            made.setdefault("bindings", ["public"])
+            made |= {"public_url": made["url"], "proto": made["url"].partition("://")[0]}
+        return self._reply(made)
+
+    async def update(self, kind: Kind, ident: str, body: Fields) -> Fields:
+        self.requests += 1
+        found = self._objects[kind].get(ident)
+        if found is None:
+            raise Gone(f"{kind.name.lower()} {ident!r} is not here")
+        self._check(kind, {**found, **body}, ident)
+        if kind is Kind.OPERATORS and "binding" in body:
+            body = {**body, "binding": {**found["binding"], **body["binding"]}}
+        found |= body
+        if kind is Kind.OPERATORS:
+            self._sign(found)
+        return self._reply(found)
+
+    async def delete(self, kind: Kind, ident: str) -> None:
+        self.requests += 1
+        if self._objects[kind].pop(ident, None) is None:
+            raise Gone(f"{kind.name.lower()} {ident!r} is not here")
+
+    async def bound(self, operator: str) -> list[Fields]:
+        """Selectors are not evaluated here: any selector chooses everything that is bound."""
+        self.requests += 1
+        if operator not in self._objects[Kind.OPERATORS]:
+            raise Gone(f"operator {operator!r} is not here")
+        everything = await self.listed(Kind.ENDPOINTS)
+        chosen = self._objects[Kind.OPERATORS][operator]["binding"]["endpoint_selectors"]
+        return [item for item in everything if chosen and item["bindings"] == ["kubernetes"]]
+
+    async def close(self) -> None:
+        pass
+
+    def _new(self, kind: Kind, body: Fields) -> Fields:
+        number = next(self._numbers)
+        made = {"id": f"{kind.name.lower()}_{number:08}", "created_at": f"{number:08}", **body}
+        self._objects[kind][made["id"]] = made
+        return made
+
+    def _check(self, kind: Kind, body: Fields, ident: str) -> None:
+        name = {Kind.DOMAINS: "domain", Kind.ENDPOINTS: "url"}.get(kind)
+        for other in self._objects[kind].values() if name else ():
+            pooled = body.get("pooling_enabled") and other.get("pooling_enabled")
+            if name and other["id"] != ident and other[name] == body.get(name) and not pooled:
+                raise Exists(f"{body[name]} is taken")
+        policy = str(body.get("traffic_policy") or "{}")
+        if not policy.lstrip().startswith("{"):
+            raise Refused("the traffic policy can't be used", code=400)
+
+    def _cname(self, domain: str) -> str | None:
+        if domain.endswith("." + self._domain):
+            return None
+        return f"{hashlib.sha256(domain.encode()).hexdigest()[:20]}.cname.{self._domain}"
+
+    def _sign(self, made: Fields) -> None:
+        binding = made.setdefault("binding", {"endpoint_selectors": []})
+        binding["ingress_endpoint"] = f"{self._host}:443"
+        if csr := binding.pop("csr", None):
+            mark = hashlib.sha256(f"{csr}{next(self._numbers)}".encode()).hexdigest()
+            binding["cert"] = {"cert": f"certificate {mark}", "not_before": "", "not_after": LATER}
+
+    def _reply(self, made: Fields) -> Fields:
+        if self._lose:
+            self._lose = False
+            raise Uncertain("the reply was lost")
+        return dict(made)
+
+
+def memory_edge(calls: MemoryCalls | None = None) -> RemoteEdge:
+    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES)

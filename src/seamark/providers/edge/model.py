@@ -1,0 +1,153 @@
+"""What an edge holds for us, as values: whose it is, what it is, where it is reached."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+OWNED_BY = "seamark"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """The Kubernetes object that a remote object exists for.
+
+    - `key` is the same for the same object, in every process and after every restart; `purpose` tells several remote
+      objects of one owner apart.
+    - It travels in the remote object's metadata, so that what a lost reply left is found and adopted.
+    """
+
+    cluster: str
+    namespace: str
+    name: str
+    uid: str
+    purpose: str = ""
+
+    @property
+    def key(self) -> str:
+        return "/".join((self.cluster, self.namespace, self.name, self.uid, self.purpose))
+
+    @property
+    def mark(self) -> str:
+        """A short name for it, where a name is needed."""
+        return hashlib.sha256(self.key.encode()).hexdigest()[:16]
+
+    @property
+    def metadata(self) -> str:
+        fields = [self.cluster, self.namespace, self.name, self.uid, self.purpose]
+        return msgspec.json.encode({"owned-by": OWNED_BY, "owner": fields}).decode()
+
+    @classmethod
+    def of(cls, metadata: str) -> Owner | None:
+        """The owner that this metadata names; None if the object is not ours."""
+        try:
+            found = msgspec.json.decode(metadata, type=_Metadata)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        return cls(*found.owner) if found.owned_by == OWNED_BY else None
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    owned_by: str = msgspec.field(name="owned-by")
+    owner: tuple[str, str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What can be asked of an edge."""
+
+    name: str
+    requests_per_minute: int
+    bindings: bool  # has operators with certificates, and bound endpoints
+    own_agent: bool  # our agent may connect; else the vendor's SDK holds the tunnels
+    custom_ca: bool  # certificates are signed by the edge's own CA
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A reserved TCP address, as host:port."""
+
+    id: str
+    addr: str
+    owner: Owner | None
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A reserved domain. `cname_target` is where a custom domain's record is to point."""
+
+    id: str
+    domain: str
+    cname_target: str
+    owner: Owner | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointSpec:
+    """An endpoint that the edge itself keeps."""
+
+    url: str
+    policy: str = ""
+    bindings: tuple[str, ...] = ()
+    pooling: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint that is online. `session` names the agent that holds it; "" for one that the edge keeps."""
+
+    id: str
+    url: str
+    type: str
+    owner: Owner | None
+    policy: str = ""
+    bindings: tuple[str, ...] = ()
+    pooling: bool = False
+    description: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSpec:
+    """A cluster's registration. A new CSR is answered with a new certificate, and the old one is worth nothing."""
+
+    selectors: tuple[str, ...]
+    csr: str = ""
+    features: tuple[str, ...] = ("bindings",)
+    deployment: tuple[str, str, str] = ("", "", "")  # name, namespace, version
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    id: str
+    owner: Owner | None
+    selectors: tuple[str, ...] = ()
+    certificate: str = ""
+    not_after: str = ""
+    ingress_endpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An endpoint of somebody's, bound into this cluster."""
+
+    id: str
+    url: str
+    proto: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything at the edge that is ours, at one moment."""
+
+    addresses: tuple[Address, ...] = ()
+    domains: tuple[Domain, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ()
+    agents: tuple[Endpoint, ...] = field(default=())  # endpoints that agents hold, whoever they are
+
+
+Fields = dict[str, Any]

@@ -1,0 +1,90 @@
+"""The provider keeps its contract on a running edge, over the real API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from seamark.core.errors import Refused
+from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark.providers.edge.remote import RemoteEdge
+from seamark.providers.edge.rest import Door, Pace, RestCalls, Sender
+from seamark.providers.edge.seamark import CAPABILITIES, seamark_edge
+from tests.edge.running import RunningEdge
+from tests.edge.sdks import AgentProgram
+from tests.edge.tls import signing_request
+from tests.unit.providers.edge.contract import EdgeContract, World
+
+
+class Lossy(Sender):
+    """A way to the edge that can lose the reply to the next write."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+        self.lose = False
+
+    async def send(self, request: Request) -> Answer:
+        answer = await self.door.send(request)
+        if self.lose and request.writes:
+            self.lose = False
+            raise NoAnswerError("the reply was lost")
+        return answer
+
+    async def close(self) -> None:
+        await self.door.close()
+
+
+class TestSeamarkEdge(EdgeContract):
+    @pytest.fixture(autouse=True)
+    def _given(self, edge: RunningEdge, agents: Callable[[str], AgentProgram]) -> None:
+        self.edge, self.agents = edge, agents
+
+    @asynccontextmanager
+    async def world(self) -> AsyncIterator[World]:
+        made: list[RemoteEdge] = []
+
+        def provider() -> RemoteEdge:
+            made.append(RemoteEdge(RestCalls(lossy, Pace(100_000)), CAPABILITIES))
+            return made[-1]
+
+        def lose() -> None:
+            lossy.lose = True
+
+        async def agent_holds(url: str, metadata: str, bindings: tuple[str, ...]) -> None:
+            agent = self.agents("go")
+            agent.must("connect", **self.edge.connection())
+            agent.must("forward", url=url, upstream="tcp://127.0.0.1:1", metadata=metadata, bindings=list(bindings))
+
+        lossy = Lossy(Door(self.edge.api_url, self.edge.api_key))
+        try:
+            await self._clean(provider())
+            yield World(provider(), provider, lose, agent_holds, lambda: signing_request()[0])
+            await self._clean(provider())
+        finally:
+            for one in made:
+                await one.close()
+
+    async def _clean(self, provider: RemoteEdge) -> None:
+        """A sweep by owner, as the operator does it."""
+        for cluster in ("cluster-uid", "another"):
+            ours = await provider.owned(cluster)
+            for endpoint in ours.endpoints:
+                if endpoint.owner:
+                    await provider.close_endpoint(endpoint.owner)
+            for address in ours.addresses:
+                if address.owner:
+                    await provider.release_address(address.owner)
+            for domain in ours.domains:
+                if domain.owner:
+                    await provider.release_domain(domain.owner)
+
+    def test_a_wrong_key_is_told(self) -> None:
+        async def case(_: World) -> None:
+            stranger = seamark_edge(self.edge.api_url, "ak_wrong")
+            with pytest.raises(Refused, match="API key"):
+                await stranger.probe()
+            await stranger.close()
+
+        self.run(case)

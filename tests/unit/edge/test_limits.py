@@ -1,0 +1,47 @@
+"""Budgets, ids and proofs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seamark.edge.credentials import Budget
+from seamark.edge.errors import Refusal
+from seamark.edge.ids import new_id
+from seamark.edge.places import Places
+from seamark.edge.registry import Registry
+from seamark.edge.settings import EdgeSettings
+from seamark.edge.store import Store
+from seamark.edge.urls import parse_url
+
+
+def test_a_budget_refills_over_a_minute_and_says_when_to_come_again() -> None:
+    budget = Budget(60)
+    for _ in range(60):
+        budget.spend("a", now=100.0)
+    with pytest.raises(Refusal) as caught:
+        budget.spend("a", now=100.5)
+    assert caught.value.after == pytest.approx(0.5)
+    budget.spend("a", now=101.0)
+    budget.spend("b", now=100.0)
+
+
+def test_later_ids_are_greater() -> None:
+    ids = [new_id("ra") for _ in range(1000)]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == 1000
+
+
+def test_a_bind_token_is_good_for_its_place_and_credential_only(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.db")
+    places = Places(EdgeSettings(state=str(tmp_path)), store, Registry())
+    url = parse_url("tcp://127.0.0.1:20001")
+    token = places.token(url, "cr_1")
+    assert places.url_of(token, "cr_1") == url.key
+    assert places.url_of(token, "cr_2") == ""
+    for forged in (token[:-4] + "AAAA", "x", "", "é", "A" * 400):
+        assert places.url_of(forged, "cr_1") == ""
+    again = Places(EdgeSettings(state=str(tmp_path)), store, Registry())
+    assert again.url_of(token, "cr_1") == url.key
+    store.close()

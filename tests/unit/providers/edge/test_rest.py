@@ -1,0 +1,161 @@
+"""The REST client: what it tries again, what it must not, and how it keeps its pace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from seamark.core.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
+from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark.providers.edge.calls import Kind
+from seamark.providers.edge.rest import Door, Pace, RestCalls, Sender
+
+
+class Script(Sender):
+    """Answers with what it was told, in order, and remembers what it was asked."""
+
+    def __init__(self, *answers: Answer | Exception) -> None:
+        self.answers = list(answers)
+        self.asked: list[Request] = []
+
+    async def send(self, request: Request) -> Answer:
+        self.asked.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def close(self) -> None:
+        pass
+
+
+class StoppedClock:
+    """Moves only when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> datetime:
+        return datetime.fromtimestamp(self.now, UTC)
+
+
+def told(status: int, body: Any = None, **headers: str) -> Answer:
+    return Answer(status, msgspec.json.encode(body if body is not None else {}), headers)
+
+
+def error(status: int, words: str, **headers: str) -> Answer:
+    return told(status, {"error_code": "ERR_NGROK_1", "status_code": status, "msg": words}, **headers)
+
+
+def run(script: Script, call: Callable[[RestCalls], Awaitable[Any]]) -> Any:
+    async def inside() -> Any:
+        return await call(RestCalls(script, Pace(1_000_000)))
+
+    return asyncio.run(inside())
+
+
+def make(calls: RestCalls) -> Awaitable[Any]:
+    return calls.create(Kind.ADDRESSES, {"description": "x"})
+
+
+def look(calls: RestCalls) -> Awaitable[Any]:
+    return calls.listed(Kind.ADDRESSES)
+
+
+def test_all_pages_are_read() -> None:
+    script = Script(
+        told(200, {"reserved_addrs": [{"id": "b"}], "next_page_uri": "http://e/reserved_addrs?before_id=b&limit=1"}),
+        told(200, {"reserved_addrs": [{"id": "a"}], "next_page_uri": None}),
+    )
+    assert run(script, look) == [{"id": "b"}, {"id": "a"}]
+    assert script.asked[1].query == {"before_id": "b", "limit": "1"}
+
+
+def test_a_read_without_an_answer_is_tried_again() -> None:
+    script = Script(NoAnswerError("cut"), error(503, "busy"), told(200, {"reserved_addrs": []}))
+    assert run(script, look) == []
+
+
+def test_a_write_without_an_answer_is_not_sent_again() -> None:
+    script = Script(NoAnswerError("cut"))
+    with pytest.raises(Uncertain):
+        run(script, make)
+    assert len(script.asked) == 1
+
+
+def test_a_write_that_surely_did_nothing_is_sent_again() -> None:
+    script = Script(NoAnswerError("refused", sent=False), told(201, {"id": "new"}))
+    assert run(script, make) == {"id": "new"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (error(400, "no"), Refused),
+        (error(401, "who"), Refused),
+        (error(409, "taken"), Exists),
+        (error(500, "oops"), Uncertain),
+        (Answer(200, b"<html>"), Uncertain),
+        (Answer(200, b"[" * 100_000), Uncertain),
+    ],
+    ids=["400", "401", "409", "500", "html", "bomb"],
+)
+def test_an_answer_means_the_reaction_to_it(answer: Answer, kind: type[SeamarkError]) -> None:
+    with pytest.raises(kind) as caught:
+        run(Script(answer), make)
+    assert type(caught.value) is kind
+
+
+def test_deleting_what_is_gone_says_so() -> None:
+    with pytest.raises(Gone):
+        run(Script(error(404, "not here")), lambda calls: calls.delete(Kind.ADDRESSES, "ra_1"))
+
+
+def test_a_caller_over_the_limit_waits_as_long_as_the_service_says() -> None:
+    clock = StoppedClock()
+    script = Script(error(429, "slow down", **{"Retry-After": "42"}))
+
+    async def inside() -> None:
+        calls = RestCalls(script, Pace(60, clock, patience=5))
+        with pytest.raises(Retry) as caught:
+            await calls.listed(Kind.ADDRESSES)
+        assert caught.value.after is not None
+        assert 35 < caught.value.after <= 42
+        assert len(script.asked) == 1
+
+    asyncio.run(inside())
+
+
+def test_a_burst_is_let_through_and_then_the_pace_is_kept() -> None:
+    clock = StoppedClock()
+
+    async def inside() -> None:
+        pace = Pace(60, clock, patience=0)
+        for _ in range(7):
+            await pace.turn()
+        with pytest.raises(Retry):
+            await pace.turn()
+        clock.now += 1
+        await pace.turn()
+
+    asyncio.run(inside())
+
+
+def test_the_key_is_in_no_error() -> None:
+    async def inside() -> None:
+        door = Door("http://127.0.0.1:1", "ak_very_secret")
+        with pytest.raises(NoAnswerError) as caught:
+            await door.send(Request("GET", "/api_keys"))
+        assert not caught.value.sent
+        assert "secret" not in str(caught.value) + repr(door)
+        await door.close()
+
+    asyncio.run(inside())
