@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import cluster, crds, dev, roles
+from seamark.cli import agent, cluster, crds, dev, edge, roles
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -20,6 +20,8 @@ app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev.dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
 app.command("roles")(roles.roles)
+app.command("edge")(edge.command)
+app.command("agent")(agent.command)
 app.add_typer(cluster.app, name="cluster")
 
 
