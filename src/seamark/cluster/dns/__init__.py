@@ -1,0 +1,1 @@
+"""Cluster DNS: the names of Services and Pods, and nothing else."""

@@ -1,0 +1,177 @@
+"""A whole node on this machine: the kubelet, the Services' proxy and the cluster's DNS, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import structlog
+
+from seamark.api.core import ConfigMap, Pod, Secret, Service, TokenFile
+from seamark.api.discovery import EndpointSlice
+from seamark.api.meta import Object
+from seamark.cluster.dns.answers import Answers
+from seamark.cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
+from seamark.cluster.dns.server import DnsServer
+from seamark.cluster.kubelet.agent import Followed, Kubelet, Namespaced, all_synced
+from seamark.cluster.kubelet.credentials import KubeletPki
+from seamark.cluster.kubelet.host import Host, Resolver
+from seamark.cluster.kubelet.images import Images
+from seamark.cluster.kubelet.node import NodeReporter, NodeSettings
+from seamark.cluster.kubelet.runtime import ProcessRuntime, StubRuntime
+from seamark.cluster.kubelet.server import KubeletServer
+from seamark.cluster.network import namespaces
+from seamark.cluster.network.closed import NODE, PODS, SERVICES
+from seamark.cluster.network.pods import BridgedNetwork, LoopbackNetwork, Network, PaperNetwork
+from seamark.cluster.routing.router import BY_SERVICE, Router
+from seamark.core.cache import Index
+from seamark.core.client import Client
+from seamark.core.clock import SystemClock
+from seamark.core.events import Events, Notice
+from seamark.core.metrics import Metrics
+from seamark.core.source import Informer
+from seamark.core.transport import Transport
+from seamark.core.watch import Watch
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T", bound=Object)
+
+MANAGER = "seamark-kubelet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSettings:
+    """How a node is set up."""
+
+    name: str = "seamark"
+    network: str = "auto"
+    """bridge: a namespace and an address for each Pod, as root. loopback: 127/8. auto: bridge if that is allowed."""
+    node_address: str = NODE
+    pods: str = PODS
+    services: str = SERVICES
+    route: bool = True
+    """Whether Services are routed here."""
+    dns_address: str = "10.96.0.10"
+    """Empty: no DNS."""
+    dns_port: int = 53
+    domain: str = "cluster.local"
+    port: int = 10250
+    """Of the kubelet's own API."""
+    stub: bool = False
+    """Pods without processes."""
+    backoff: float = 10.0
+    pki: Path | None = None
+    """The authority that the API server's flags name; without one, logs are given to anybody who can reach the port."""
+
+
+def network_of(settings: MachineSettings) -> Network:
+    if settings.stub:
+        return PaperNetwork(settings.node_address, settings.pods)
+    if settings.network == "bridge" or (settings.network == "auto" and namespaces.allowed()):
+        return BridgedNetwork(settings.node_address, settings.pods, settings.services)
+    return LoopbackNetwork()
+
+
+class Machine:
+    """Runs until cancelled; then ends every process, and leaves no interface, address or file behind."""
+
+    def __init__(self, transport: Transport, settings: MachineSettings, images: Images) -> None:
+        self._settings = settings
+        self._client = Client(transport, manager=MANAGER)
+        self._clock = SystemClock()
+        self._random = Random()
+        self._events = Events(self._client, self._clock, Metrics(), settings.name)
+        self.pods = self._follow(Pod, PODS_BY_IP)
+        self.config_maps = self._follow(ConfigMap)
+        self.secrets = self._follow(Secret)
+        self.services = self._follow(Service, SERVICES_BY_NAMESPACE)
+        self.slices = self._follow(EndpointSlice, BY_SERVICE)
+        self.network = network_of(settings)
+        self.directory = Path(tempfile.mkdtemp(prefix="seamark-kubelet-"))
+        self.kubelet = Kubelet(
+            self._client, Followed(self.pods, self.config_maps, self.secrets), self._host(settings, images)
+        )
+        self.router = Router(self.services, self.slices, node=self.network.node)
+        self.ready = asyncio.Event()
+
+    async def run(self) -> None:
+        server, names = KubeletServer(self.kubelet.lives, self._clock), self._dns()
+        node: NodeReporter | None = None
+        try:
+            self.network.open()
+            port = await self._serve(server)
+            if self._settings.dns_address:
+                await names.start(self._settings.dns_address, self._settings.dns_port)
+            described = NodeSettings(self._settings.name, self.network.node, port=port, pod_cidr=self._settings.pods)
+            node = NodeReporter(self._client, self._clock, described)
+            await node.register()
+            await self._work(node)
+        finally:
+            names.close()
+            await self.kubelet.close()
+            if node is not None:
+                await node.stopped()
+            await server.close()
+            self.network.close()
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    async def _work(self, node: NodeReporter) -> None:
+        async with asyncio.TaskGroup() as group:
+            for informer in self._informers():
+                group.create_task(informer.watch.run(informer.handle))
+            group.create_task(self._events.run())
+            group.create_task(node.run())
+            if self._settings.route:
+                group.create_task(self.router.run())
+            group.create_task(self.kubelet.run())
+            await all_synced(self._informers())
+            log.info("the node is ready", node=self._settings.name, network=type(self.network).__name__)
+            self.ready.set()
+
+    def _informers(self) -> tuple[Informer[Any], ...]:
+        return (self.pods, self.config_maps, self.secrets, self.services, self.slices)
+
+    def _follow(self, kind: type[T], *indexes: Index[T]) -> Informer[T]:
+        return Informer(Watch(self._client, kind, self._random), indexes)
+
+    async def _serve(self, server: KubeletServer) -> int:
+        given = self._settings.pki
+        pki = KubeletPki(given or self.directory / "pki")
+        certificate = pki.server(self.network.node)
+        return await server.start(
+            self.network.node, self._settings.port, certificate, pki.client_ca if given is not None else None
+        )
+
+    def _dns(self) -> DnsServer:
+        names = Names(self._settings.domain, self.services.cache, self.slices.cache, self.pods.cache)
+        answers = Answers(names)
+        return DnsServer(partial(answers.reply, stream=False), partial(answers.reply, stream=True))
+
+    async def _token(self, pod: Pod, wanted: TokenFile) -> bytes:
+        return await self.kubelet.token(pod, wanted)
+
+    def _host(self, settings: MachineSettings, images: Images) -> Host:
+        api = str(next(ipaddress.ip_network(settings.services).hosts()))
+        resolver = Resolver(settings.dns_address, settings.domain) if settings.dns_address else None
+        return Host(
+            name=settings.name,
+            network=self.network,
+            runtime=StubRuntime() if settings.stub else ProcessRuntime(self._clock),
+            images=images,
+            directory=self.directory,
+            clock=self._clock,
+            lookup=lambda namespace: Namespaced(namespace, self.config_maps, self.secrets),
+            token=self._token,
+            warn=lambda pod, reason, message: self._events.notice(pod, Notice(reason, message)),
+            resolver=resolver,
+            backoff=settings.backoff,
+            variables={"KUBERNETES_SERVICE_HOST": api, "KUBERNETES_SERVICE_PORT": "443"},
+        )

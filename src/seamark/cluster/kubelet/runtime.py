@@ -1,0 +1,176 @@
+"""Containers as processes; and, for scale, as nothing at all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from seamark.cluster.kubelet.logs import LogWriter
+from seamark.cluster.network import namespaces
+from seamark.cluster.network.pods import Place
+from seamark.core.clock import Clock
+
+LAUNCHER = str(Path(__file__).with_name("launch.py"))
+STREAMS = {1: "stdout", 2: "stderr"}
+KEPT_OUTPUT = 10_240  # of what a probe's command says
+
+
+@dataclass(frozen=True)
+class Mount:
+    source: Path
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Everything that a container's process needs to start."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = field(repr=False)
+    cwd: str
+    place: Place
+    mounts: Sequence[Mount]
+    staging: Path
+    log: Path
+
+
+class Running(Protocol):
+    """A container that was started. `exited` gives its exit code; minus a signal's number if one ended it."""
+
+    pid: int
+    exited: asyncio.Future[int]
+
+    def signal(self, number: int) -> None: ...
+
+
+class Runtime(Protocol):
+    processes: bool  # whether there is anything to probe, to give files to, and to look an image up for
+
+    async def start(self, launch: Launch) -> Running: ...
+
+    async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]: ...
+
+
+class ProcessRuntime:
+    """Starts programs of this machine.
+
+    - Each is the leader of a session of its own; a signal goes to all of that session's first process group.
+    - None outlives this process.
+    """
+
+    processes = True
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    async def start(self, launch: Launch) -> Running:
+        log = LogWriter(launch.log, self._clock)
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Output(log), *_command(launch), stdin=None, env=dict(launch.env), start_new_session=True
+        )
+        return _Process(transport, protocol)
+
+    async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]:
+        """Runs a command beside the container, in its surroundings; what it said comes back with its exit code."""
+        process = await asyncio.create_subprocess_exec(
+            *_command(launch),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=dict(launch.env),
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(timeout):
+                said, _ = await process.communicate()
+        except TimeoutError:
+            return -signal.SIGKILL, f"command timed out after {timeout:g} s"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        return process.returncode or 0, said[:KEPT_OUTPUT].decode(errors="replace").strip()
+
+
+class _Output(asyncio.SubprocessProtocol):
+    def __init__(self, log: LogWriter) -> None:
+        self._log = log
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._log.write(STREAMS[fd], data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._log.end(STREAMS.get(fd, ""))
+
+    def process_exited(self) -> None:
+        assert self._transport is not None
+        if not self.exited.done():
+            self.exited.set_result(self._transport.get_returncode() or 0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._log.close()
+
+
+class _Process:
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Output) -> None:
+        self.pid = transport.get_pid()
+        self.exited = protocol.exited
+        self._transport = transport
+        self.exited.add_done_callback(self._ended)
+
+    def signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def _ended(self, _: Any) -> None:
+        with contextlib.suppress(ProcessLookupError):  # children that it left behind end with the container
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+class StubRuntime:
+    """Containers without processes: they run at once and end when told. A thousand of them cost next to nothing."""
+
+    processes = False
+
+    async def start(self, launch: Launch) -> Running:
+        return _Stub()
+
+    async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]:
+        return 0, ""
+
+
+class _Stub:
+    def __init__(self) -> None:
+        self.pid = 0
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def signal(self, number: int) -> None:
+        if not self.exited.done():
+            self.exited.set_result(-number)
+
+
+def _command(launch: Launch) -> list[str]:
+    place = launch.place
+    plan = {
+        "argv": list(launch.argv),
+        "cwd": launch.cwd,
+        "network": "" if place.namespace is None else namespaces.path(place.namespace),
+        "mounts": [[str(mount.source), mount.target, mount.read_only] for mount in launch.mounts],
+        "staging": str(launch.staging),
+    }
+    return [sys.executable, "-I", "-S", LAUNCHER, json.dumps(plan)]

@@ -1,0 +1,82 @@
+"""The kubelet's own API, as far as the API server needs it: containers' logs."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+from aiohttp import web
+
+from seamark.api.meta import Key
+from seamark.cluster.kubelet.life import Life
+from seamark.cluster.kubelet.logs import LogQuery, read
+from seamark.core.clock import Clock
+from seamark.core.errors import UserError
+
+
+class KubeletServer:
+    """Serves logs over HTTPS until closed, to whoever shows a certificate of `client_ca` (empty: to anybody)."""
+
+    def __init__(self, lives: Mapping[Key, Life], clock: Clock) -> None:
+        self._lives = lives
+        self._clock = clock
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, host: str, port: int, certificate: tuple[Path, Path], client_ca: Path | None = None) -> int:
+        """Listens, and says on which port (0: any)."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*certificate)
+        if client_ca is not None:
+            context.load_verify_locations(client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+        app = web.Application()
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._logs)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, ssl_context=context)
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            raise UserError(
+                f"the kubelet can't listen on {host}:{port} ({error.strerror})", hint="choose another --port"
+            ) from None
+        bound: int = self._runner.addresses[0][1]
+        return bound
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _healthz(self, _request: web.Request) -> web.Response:
+        return web.Response(text="ok")
+
+    async def _logs(self, request: web.Request) -> web.StreamResponse:
+        where = request.match_info
+        life = self._lives.get(Key(where["namespace"], where["pod"]))
+        container = where["container"]
+        facts = None if life is None else life.facts.containers.get(container)
+        if life is None or facts is None:
+            return web.Response(status=404, text=f"container {container} does not run on this node\n")
+        restarts = facts.restarts
+        if request.query.get("previous") == "true":
+            restarts -= 1
+        path = life.directory / "logs" / container / f"{restarts}.log"
+        if not path.exists():
+            words = f'container "{container}" in pod "{where["pod"]}" has no log'
+            missing = "previous terminated " if request.query.get("previous") == "true" else ""
+            return web.Response(status=400, text=f"{missing}{words}\n")
+        try:
+            query = LogQuery.parse(dict(request.query), self._clock.wall())
+        except ValueError as error:
+            return web.Response(status=400, text=f"{error}\n")
+        answer = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await answer.prepare(request)
+        worker = life.containers.get(container)
+        async for piece in read(path, query, None if worker is None else worker.over):
+            await answer.write(piece)
+        await answer.write_eof()
+        return answer

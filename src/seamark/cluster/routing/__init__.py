@@ -1,0 +1,1 @@
+"""Services that route: a proxy in this process, following Services and EndpointSlices."""

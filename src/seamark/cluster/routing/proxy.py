@@ -1,0 +1,111 @@
+"""One connection through the proxy: two transports that feed each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import cast
+
+from seamark.cluster.routing.table import Address
+
+CONNECT_WITHIN = 3.0
+HIGH_WATER = 1 << 20  # bytes on their way to a slow reader before the other side is asked to wait
+
+
+class Side(asyncio.Protocol):
+    """One of the two ends.
+
+    - What comes in here goes out at the other end, which may ask this one to wait (backpressure).
+    - An end of the stream is handed on as such: the other direction stays open (half-close).
+    - When one end is lost, the other is closed after what is under way was sent; a broken one breaks it.
+    """
+
+    transport: asyncio.Transport | None = None
+    other: Side | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's are not of the class
+        self.transport.set_write_buffer_limits(high=HIGH_WATER)
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.write(data)
+
+    def eof_received(self) -> bool:
+        other = self.other.transport if self.other is not None else None
+        if other is None or other.is_closing():
+            return False
+        other.write_eof()
+        return True
+
+    def pause_writing(self) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self.other is not None and self.other.transport is not None:
+            self.other.transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        other = self.other.transport if self.other is not None else None
+        self.transport = None
+        if other is not None and not other.is_closing():
+            if exc is not None:
+                other.abort()
+            else:
+                other.close()
+
+
+class Inbound(Side):
+    """A client's connection. It is not read before a backend has taken it; if none does, it is reset."""
+
+    def __init__(
+        self,
+        choose: Callable[[str], Iterator[Address]],
+        taken: Callable[[str, Address], None],
+        open_ones: set[Inbound],
+    ) -> None:
+        self._choose = choose
+        self._taken = taken
+        self._open = open_ones
+        self._connecting: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._open.add(self)
+        assert self.transport is not None
+        self.transport.pause_reading()
+        self._connecting = asyncio.get_running_loop().create_task(self._connect(self.transport))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._open.discard(self)
+        if self._connecting is not None:
+            self._connecting.cancel()
+        super().connection_lost(exc)
+
+    def abort(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
+    async def _connect(self, transport: asyncio.Transport) -> None:
+        loop = asyncio.get_running_loop()
+        client: str = transport.get_extra_info("peername")[0]
+        for backend in self._choose(client):
+            try:
+                async with asyncio.timeout(CONNECT_WITHIN):
+                    _, side = await loop.create_connection(Side, backend.host, backend.port)
+            except OSError:  # a timeout is one too: the next backend may be there
+                continue
+            self._join(side, transport)
+            self._taken(client, backend)
+            return
+        transport.abort()
+
+    def _join(self, side: Side, transport: asyncio.Transport) -> None:
+        self._connecting = None
+        if transport.is_closing():  # the client went meanwhile
+            if side.transport is not None:
+                side.transport.abort()
+            return
+        side.other, self.other = self, side
+        transport.resume_reading()

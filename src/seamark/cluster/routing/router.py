@@ -1,0 +1,154 @@
+"""All Services of a cluster on this machine: a listener for each of their addresses that leads somewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Callable
+from random import Random
+
+import structlog
+
+from seamark.api.core import Service
+from seamark.api.discovery import EndpointSlice
+from seamark.api.meta import Key
+from seamark.cluster.routing.balance import Balance
+from seamark.cluster.routing.proxy import Inbound
+from seamark.cluster.routing.table import Address, Route, routes
+from seamark.core.backoff import Backoff
+from seamark.core.cache import Change, Index
+from seamark.core.queue import Item, Queue
+from seamark.core.source import Informer
+
+log = structlog.get_logger(__name__)
+
+BY_SERVICE: Index[EndpointSlice] = Index(
+    EndpointSlice, lambda one: (Key(one.metadata.namespace, one.service),) if one.service else (), "by Service"
+)
+BACKLOG = 1024
+
+
+class Listener:
+    """One address that a Service listens at. Its route may change under it; open connections stay where they are."""
+
+    def __init__(self, address: Address, route: Route, clock: Callable[[], float]) -> None:
+        self.address = address
+        self.route = route
+        self._balance = Balance(clock)
+        self._connections: set[Inbound] = set()
+        self._server: asyncio.Server | None = None
+
+    async def open(self) -> None:
+        family = socket.AF_INET6 if ":" in self.address.host else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(self.address)
+            self._server = await asyncio.get_running_loop().create_server(self._accept, sock=bound, backlog=BACKLOG)
+        except BaseException:
+            bound.close()
+            raise
+
+    def close(self, *, hard: bool = False) -> None:
+        """Nobody new is let in. Open connections end by themselves, or now if it is to be `hard`."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for connection in list(self._connections) if hard else ():
+            connection.abort()
+
+    def _accept(self) -> Inbound:
+        return Inbound(
+            lambda client: self._balance.candidates(self.route, client),
+            lambda client, backend: self._balance.stay(self.route, client, backend),
+            self._connections,
+        )
+
+
+class Router:
+    """Follows Services and their EndpointSlices, and listens accordingly.
+
+    - A Service without endpoints has no listener: the kernel refuses its connections, as kube-proxy does.
+    - An address that can't be had is told once and tried again; the other Services go on.
+    """
+
+    def __init__(self, services: Informer[Service], slices: Informer[EndpointSlice], *, node: str = "") -> None:
+        self._services = services
+        self._slices = slices
+        self._node = node
+        self._queue = Queue(Random(), Backoff(first=0.1, most=10.0))
+        self._listeners: dict[Key, dict[Address, Listener]] = {}
+        self._told: set[Address] = set()
+        services.on_change(self._service_changed)
+        slices.on_change(self._slice_changed)
+
+    @property
+    def listening(self) -> frozenset[Address]:
+        return frozenset(address for mine in self._listeners.values() for address in mine)
+
+    async def run(self) -> None:
+        try:
+            while True:
+                item = await self._queue.take()
+                try:
+                    await self._pass(item)
+                finally:
+                    self._queue.done(item)
+        finally:
+            self._queue.close()
+            for mine in self._listeners.values():
+                for listener in mine.values():
+                    listener.close(hard=True)
+
+    def _service_changed(self, _: object, change: Change[Service]) -> None:
+        self._queue.add(Item("Service", change.key))
+
+    def _slice_changed(self, _: object, change: Change[EndpointSlice]) -> None:
+        for one in change.objects():
+            if one.service:
+                self._queue.add(Item("Service", Key(one.metadata.namespace, one.service)))
+
+    async def _pass(self, item: Item) -> None:
+        service = self._services.cache.get(item.key)
+        slices = self._slices.cache.by(BY_SERVICE, item.key)
+        wanted = {} if service is None else routes(service, slices, self._node)
+        mine = self._listeners.setdefault(item.key, {})
+        for address in [address for address in mine if address not in wanted]:
+            mine.pop(address).close()
+        failed = False
+        for address, route in wanted.items():
+            if address in mine:
+                mine[address].route = route
+            elif (listener := await self._open(item, address, route)) is not None:
+                mine[address] = listener
+            else:
+                failed = True
+        if not mine:
+            del self._listeners[item.key]
+        if failed:
+            self._queue.add_failed(item)
+        else:
+            self._queue.succeeded(item)
+
+    async def _open(self, item: Item, address: Address, route: Route) -> Listener | None:
+        listener = Listener(address, route, asyncio.get_running_loop().time)
+        try:
+            await listener.open()
+        except OSError as error:
+            if address not in self._told:
+                self._told.add(address)
+                log.warning("a Service can't listen", service=str(item.key), address=str(address), error=why(error))
+            return None
+        self._told.discard(address)
+        return listener
+
+
+def why(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRNOTAVAIL:
+            return "the address is not of this machine: the range of Services is not routed here"
+        case errno.EACCES:
+            return "ports below 1024 need more rights"
+        case _:
+            return error.strerror or str(error)

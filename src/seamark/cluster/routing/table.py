@@ -1,0 +1,80 @@
+"""Which address and port of a Service leads where. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seamark.api.core import Service, ServicePort
+from seamark.api.discovery import Endpoint, EndpointSlice
+
+HEADLESS = "None"
+AFFINITY_SECONDS = 10800.0
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where connections go, in a stable order; `affinity` is for how long a client stays with one (0: not at all)."""
+
+    backends: tuple[Address, ...]
+    affinity: float = 0.0
+
+
+def routes(service: Service, slices: Iterable[EndpointSlice], node: str = "") -> dict[Address, Route]:
+    """Every address that the Service listens at, with at least one way to go. Headless ones listen nowhere."""
+    spec = service.spec
+    if spec is None or service.deleting or spec.type == "ExternalName":
+        return {}
+    found: dict[Address, Route] = {}
+    slices = tuple(slices)
+    for port in spec.ports or ():
+        backends = _backends(port, slices)
+        if not backends or port.protocol != "TCP":
+            continue
+        route = Route(backends, _affinity(service))
+        hosts = [host for host in spec.cluster_ips or (spec.cluster_ip,) if host and host != HEADLESS]
+        found |= {Address(host, port.port): route for host in hosts}
+        if node and port.node_port:
+            found[Address(node, port.node_port)] = route
+    return found
+
+
+def _affinity(service: Service) -> float:
+    spec = service.spec
+    if spec is None or spec.session_affinity != "ClientIP":
+        return 0.0
+    config = spec.session_affinity_config
+    return AFFINITY_SECONDS if config is None or config.client_ip is None else float(config.client_ip.timeout_seconds)
+
+
+def _backends(port: ServicePort, slices: tuple[EndpointSlice, ...]) -> tuple[Address, ...]:
+    """The ready ones; while there are none, those that still serve though they are ending."""
+    ready = _addresses(port, slices, lambda endpoint: endpoint.ready)
+    return ready or _addresses(port, slices, _still_serving)
+
+
+def _still_serving(endpoint: Endpoint) -> bool:
+    return bool(endpoint.conditions.serving and endpoint.conditions.terminating)
+
+
+def _addresses(
+    port: ServicePort, slices: tuple[EndpointSlice, ...], chosen: Callable[[Endpoint], bool]
+) -> tuple[Address, ...]:
+    found: dict[Address, None] = {}
+    for one in slices:
+        number = next((p.port for p in one.ports or () if (p.name or "") == port.name and p.protocol == "TCP"), None)
+        if number is None or one.address_type == "FQDN":
+            continue
+        for endpoint in one.endpoints or ():
+            if endpoint.addresses and chosen(endpoint):
+                found[Address(endpoint.addresses[0], number)] = None  # the others of an endpoint mean the same one
+    return tuple(sorted(found))
