@@ -43,7 +43,7 @@ def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str
         if info.name in skip:
             continue
         want = getattr(wanted, info.name)
-        if want is None or want == info.default:
+        if want is None or (not want and want == info.default):
             continue  # not said: not ours
         have = None if live is None else getattr(live, info.name)
         change = _value(want, have)
