@@ -229,8 +229,11 @@ class Loop:
             item, owner, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
         )
         await self._applier.prune(item, existing, wanted.children.values())
-        controller.reports.publish(item.key, controller.report(seen, answers))
+        reports = controller.report(seen, answers)
+        controller.reports.publish(item.key, reports)
         self._come_again(item, view, answers, trouble)
+        if not (wanted.children or wanted.calls or existing or reports):
+            self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
 
     def _existing(self, item: Item, controller: Declaration, owner: Object, wanted: Wanted, view: View) -> list[Object]:
         """Our children as the cache has them. Wanted names are read too: a stranger on one wakes us when it goes."""

@@ -79,10 +79,10 @@ class Play:
         raise AssertionError(f"{manifest['kind']} is not read by this family")
 
     def run(self) -> dict[str, Any]:
+        said: dict[str, Any] = {}
         for controller in self._controllers:
             if isinstance(controller, Group):
-                self._group(controller)
-        said: dict[str, Any] = {}
+                said.update(self._group(controller))
         for controller in self._controllers:
             if isinstance(controller, Controller):
                 for obj in sorted(self._informers[controller.kind].cache, key=lambda one: one.key):
@@ -93,18 +93,18 @@ class Play:
     def _view(self) -> View:
         return View(self._informers, 0.0)
 
-    def _group(self, group: Group[Any]) -> None:
-        keys = {
-            key: None
-            for kind, keyed in group.keyed.items()
-            for obj in self._informers[kind].cache
-            for key in keyed(obj)
-        }
-        for key in keys:
+    def _group(self, group: Group[Any]) -> dict[str, Any]:
+        """Publishes the reports of every key; what a key wants is shown."""
+        said = {}
+        keyed = ((obj, keys) for kind, keys in group.keyed.items() for obj in self._informers[kind].cache)
+        for key in dict.fromkeys(key for obj, keys in keyed for key in keys(obj)):
             seen = group.observe(self._view(), key, Results())
             if seen is not None:
                 wanted = group.desire(seen)
                 group.reports.publish(key, group.report(seen, self._answers(wanted)))
+                if shown := shown_wants(wanted):
+                    said[f"{group.name} {key}"] = {"wanted": shown}
+        return said
 
     def _object(self, controller: Controller[Any], obj: Any) -> dict[str, Any] | None:
         asked = controller.observe(self._view(), obj, Results())

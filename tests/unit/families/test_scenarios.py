@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from seamark.core.waker import Declaration
+from seamark.families.bindings.controller import controllers as bindings
+from seamark.families.bindings.state import Settings
 from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
@@ -17,6 +19,7 @@ HERE = Path(__file__).parent
 FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
+    "bindings/boundendpoint": lambda: bindings(Settings()),
 }
 SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]
 

@@ -1,0 +1,67 @@
+"""The BoundEndpoints of one `service.namespace`: their one target Service, and who may have which port. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from seamark.api.bindings import BoundEndpoint
+from seamark.api.meta import Key
+from seamark.core.apply import Answers, Refusal
+from seamark.core.controller import Wanted
+from seamark.families.bindings.services import target_service
+from seamark.families.bindings.state import TARGET, GroupReport, Member, PortName, Settings
+
+
+@dataclass(frozen=True)
+class SeenGroup:
+    key: Key
+    members: tuple[Member, ...]  # the oldest first
+    settings: Settings
+
+    @property
+    def serving(self) -> tuple[Member, ...]:
+        return tuple(member for member in self.members if member.lost_to is None)
+
+
+def members_of(endpoints: tuple[BoundEndpoint, ...]) -> tuple[Member, ...]:
+    """By age; of two on one port, the older has it, and the younger is told whose it is."""
+    holders: dict[int, BoundEndpoint] = {}
+    members = []
+    for endpoint in sorted(endpoints, key=lambda one: (one.metadata.creation_timestamp or "", one.key)):
+        target = endpoint.spec.target
+        holder = holders.setdefault(target.port, endpoint)
+        lost_to = None if holder is endpoint else holder.key
+        members.append(Member(endpoint, PortName(target.port, endpoint.spec.scheme), lost_to))
+    return tuple(members)
+
+
+def desire(seen: SeenGroup) -> Wanted:
+    """The last member to go takes the target with it."""
+    if not seen.serving or not seen.settings.allows(seen.key.namespace):
+        return Wanted()
+    ports = tuple(sorted(member.port for member in seen.serving))
+    return Wanted(children={TARGET: target_service(seen.key, seen.serving[0].endpoint, ports, seen.settings)})
+
+
+def report(seen: SeenGroup, answers: Answers) -> Mapping[Hashable, GroupReport]:
+    ports = tuple(sorted((member.port, member.endpoint.spec.port) for member in seen.serving))
+    target = answers.ref(TARGET)
+    refusal = answers.refusal(TARGET) or not_allowed(seen)
+    shared = GroupReport(ports, Key(target.namespace, target.name) if target else None, refusal)
+    return {member.endpoint.key: report_of(member, shared) for member in seen.members}
+
+
+def report_of(member: Member, shared: GroupReport) -> GroupReport:
+    if member.lost_to is None:
+        return shared
+    here = member.lost_to.namespace == member.endpoint.metadata.namespace
+    holder = f"BoundEndpoint {member.lost_to.name}" if here else "an older BoundEndpoint"
+    return GroupReport((), conflict=f"port {member.port.port} of this target belongs to {holder}")
+
+
+def not_allowed(seen: SeenGroup) -> Refusal | None:
+    if seen.settings.allows(seen.key.namespace):
+        return None
+    words = f"targets in namespace {seen.key.namespace} are not allowed in this installation"
+    return Refusal(words, reason="NamespaceNotAllowed")

@@ -1,0 +1,60 @@
+"""The two Services of a binding. Pure."""
+
+from __future__ import annotations
+
+from seamark.api.bindings import BoundEndpoint
+from seamark.api.core import Service, ServicePort, ServiceSpec
+from seamark.api.meta import Key, ObjectMeta
+from seamark.families.bindings.state import GroupReport, PortName, Settings
+
+MANAGER = "ngrok-operator"
+NAME_LABEL = "ngrok.com/endpoint-binding-name"
+NAMESPACE_LABEL = "ngrok.com/endpoint-binding-namespace"
+OLD_LABELS = {
+    "bindings.k8s.ngrok.com/endpoint-binding-name": NAME_LABEL,
+    "bindings.k8s.ngrok.com/endpoint-binding-namespace": NAMESPACE_LABEL,
+}
+FORWARDERS = {"app.kubernetes.io/component": "bindings-forwarder"}
+URL_ANNOTATION = "ngrok.com/endpoint-url"
+
+
+def upstream_service(endpoint: BoundEndpoint, group: GroupReport, settings: Settings) -> Service:
+    """ClusterIP before the forwarders, with every port of the group: whoever is the target's oldest serves them all."""
+    ports = tuple(ServicePort(name=str(name), port=name.port, target_port=listens) for name, listens in group.ports)
+    return Service(
+        metadata=ObjectMeta(
+            name=endpoint.metadata.name,
+            namespace=settings.namespace,
+            labels=owner_labels(endpoint.key),
+            annotations={URL_ANNOTATION: endpoint.spec.endpoint_url},
+        ),
+        spec=ServiceSpec(type="ClusterIP", selector=FORWARDERS, session_affinity="ClientIP", ports=ports),
+    )
+
+
+def target_service(key: Key, oldest: BoundEndpoint, ports: tuple[PortName, ...], settings: Settings) -> Service:
+    """ExternalName in the users' namespace, that names the upstream Service of the group's oldest member."""
+    wanted = oldest.spec.target.metadata
+    return Service(
+        metadata=ObjectMeta(
+            name=key.name,
+            namespace=key.namespace,
+            labels={**((wanted.labels if wanted else None) or {}), **owner_labels(oldest.key)},
+            annotations=(wanted.annotations if wanted else None) or None,
+        ),
+        spec=ServiceSpec(
+            type="ExternalName",
+            external_name=upstream_host(oldest, settings),
+            session_affinity="ClientIP",
+            ports=tuple(ServicePort(name=str(one), port=one.port, target_port=one.port) for one in ports),
+        ),
+    )
+
+
+def owner_labels(key: Key) -> dict[str, str]:
+    new = {NAME_LABEL: key.name, NAMESPACE_LABEL: key.namespace}
+    return {**new, **{old: new[current] for old, current in OLD_LABELS.items()}}
+
+
+def upstream_host(endpoint: BoundEndpoint, settings: Settings) -> str:
+    return f"{endpoint.metadata.name}.{settings.namespace}.svc.{settings.cluster_domain}"
