@@ -15,11 +15,12 @@ from seamark.cluster.real.audit import Entry
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection
+from seamark.core.controller import Controller
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
 from seamark.core.transport import NoAnswerError, Request
-from seamark.families.sample.board import Board, MemoryBoard
+from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
 from tests.cluster.recorder import recorded
@@ -126,13 +127,18 @@ _names = itertools.count()
 
 @asynccontextmanager
 async def operating(
-    plane: ControlPlane, *, url: str = "", user: str = "operator", board: Board | None = None, **settings: Any
+    plane: ControlPlane,
+    *,
+    url: str = "",
+    user: str = "operator",
+    sample: Controller[Any] | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Operator]:
     """Runs from here to the end of the block, where it stops in good order. By `url` it goes through a proxy."""
     transport = await HttpTransport(connection(plane, user, url)).open()
     world = World(transport, SystemClock(), Random(1), f"operator-{next(_names)}")
     chosen = Settings(**{"leader_election": False, "health_address": "", "stop_grace": 1.0, **settings})
-    operator = Operator(world, [controller(board or MemoryBoard())], chosen)
+    operator = Operator(world, [sample or controller(MemoryBoard())], chosen)
     running = asyncio.get_running_loop().create_task(operator.run())
     try:
         yield operator

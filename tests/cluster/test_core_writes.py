@@ -6,6 +6,7 @@ from typing import Any
 
 from seamark.cluster.real.plane import ControlPlane
 from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller
 from tests.cluster.operator_under_test import APPLY, MERGE, Api, on_real_api_server, operating, until, writes
 from tests.cluster.tcp_proxy import Arrived, Proxy, status
 
@@ -232,7 +233,7 @@ def test_a_deleted_object_takes_its_child_and_its_post_with_it(control_plane: Co
     board = MemoryBoard()
 
     async def test(api: Api) -> None:
-        async with operating(control_plane, board=board):
+        async with operating(control_plane, sample=controller(board)):
             await api.greet("a", board="news")
             await until(lambda: api.ready("a"), "a is ready")
             assert list(board.posts.values()) == ["hello"]

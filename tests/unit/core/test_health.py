@@ -9,7 +9,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-import structlog
 
 from seamark.core.errors import UserError
 from seamark.core.health import HealthServer
@@ -79,7 +78,6 @@ def test_the_log_level_can_be_changed_to_one_that_exists() -> None:
         assert (await ask("/loglevel", "GET"))[0] == 405
 
     served([], test)
-    structlog.reset_defaults()
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999", "nowhere.invalid:80"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIIrY\n-----END EC PRIVATE KEY----
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    yield
-    structlog.reset_defaults()
 
 
 def logged(out: io.StringIO | None = None, **values: Any) -> str:

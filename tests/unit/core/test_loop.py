@@ -1,0 +1,379 @@
+"""The loop with the sample family, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from seamark.core.errors import Refused
+from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller
+from seamark.families.sample.family import GREETING
+from seamark.families.sample.reconcile import judge
+from tests.unit.core.scripted import failed
+from tests.unit.core.small_world import CONFIG_MAPS, GREETINGS, SmallWorld
+from tests.unit.core.small_world import world as any_world
+from tests.virtual_time import elapsed
+
+DAY = 86_400.0
+
+
+@dataclass
+class SlowBoard(MemoryBoard):
+    """Takes its time, refuses, or does not answer at all."""
+
+    takes: float = 0.0
+    refusal: str = ""
+    calls: list[tuple[float, str]] = field(default_factory=list)
+    posts: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    async def post(self, board: str, owner: str, text: str) -> None:
+        self.calls.append((elapsed(), f"post {board}"))
+        await asyncio.sleep(self.takes)
+        if self.refusal:
+            raise Refused(self.refusal)
+        await super().post(board, owner, text)
+
+    async def retract(self, board: str, owner: str) -> None:
+        self.calls.append((elapsed(), f"retract {board}"))
+        await asyncio.sleep(self.takes)
+        await super().retract(board, owner)
+
+
+def world(test: Callable[[SmallWorld], Awaitable[None]]) -> SmallWorld:
+    return any_world(test, GREETING)
+
+
+def test_an_object_costs_two_writes_and_then_rests_for_a_day() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard())):
+            await small.greet("a")
+            await asyncio.sleep(1)
+            assert await small.condition("a") == "True Ready"
+            assert small.writes() == ["POST configmaps", "PATCH greetings/a/status"]
+            await asyncio.sleep(DAY)
+            assert len(small.writes()) == 2
+
+    world(test)
+
+
+def test_a_board_that_confirms_every_so_often_costs_no_write_at_rest() -> None:
+    board = SlowBoard(takes=0.1)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(5)
+            assert await small.condition("a") == "True Ready"
+            before = elapsed()
+            await asyncio.sleep(3600)
+            assert small.writes(since=before) == []
+            assert len(board.calls) > 3600 / 25
+
+    world(test)
+
+
+def test_a_finalizer_is_acknowledged_before_the_first_remote_effect() -> None:
+    board = SlowBoard()
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(2)
+            assert small.writes() == ["PATCH greetings/a", "POST configmaps", "PATCH greetings/a/status"]
+            (marked, _, _) = small.wire.written[0]
+            assert board.calls[0][0] > marked
+            found = await small.greeting("a")
+            assert found["metadata"]["finalizers"] == ["sample.seamark.dev/board"]
+
+    world(test)
+
+
+def test_while_the_finalizer_is_refused_nothing_happens_outside() -> None:
+    board = SlowBoard()
+
+    def refuse(request: Request) -> Answer | None:
+        return failed(403, "Forbidden") if request.path == f"{GREETINGS}/a" and request.writes else None
+
+    async def test(small: SmallWorld) -> None:
+        small.wire.fault = refuse
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(60)
+            assert board.calls == []
+            small.wire.fault = lambda _request: None
+            await asyncio.sleep(200)
+            assert await small.condition("a") == "True Ready"
+
+    world(test)
+
+
+def test_an_answer_that_comes_soon_is_waited_for_and_told_in_one_write() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard(takes=0.5))):
+            await small.greet("a", board="news")
+            await asyncio.sleep(5)
+            assert small.writes().count("PATCH greetings/a/status") == 1
+
+    world(test)
+
+
+def test_an_answer_that_takes_long_is_not_waited_for_by_anybody() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard(takes=8))):
+            await small.greet("slow", board="news")
+            await asyncio.sleep(0.5)
+            await small.greet("quick")
+            await asyncio.sleep(0.1)
+            assert await small.condition("quick") == "True Ready"  # one bad object delays nobody
+            await asyncio.sleep(2)
+            assert await small.condition("slow") == "Unknown Posting"
+            assert await small.condition("slow", "Published") == "True Published"
+            await asyncio.sleep(10)
+            assert await small.condition("slow") == "True Ready"
+
+    world(test)
+
+
+def test_evidence_ages_true_becomes_unknown_by_a_timer() -> None:
+    board = SlowBoard(takes=0.1)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board, shelf_life=60, verify_every=1000)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(50)
+            assert await small.condition("a") == "True Ready"
+            await asyncio.sleep(11)
+            assert await small.condition("a", "Posted") == "Unknown NotVerified"
+            assert await small.condition("a") == "Unknown NotVerified"
+
+    world(test)
+
+
+def test_a_refusal_outside_is_told_in_its_words_and_its_end_too() -> None:
+    board = SlowBoard(refusal="the board is full")
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(3)
+            assert await small.condition("a") == "False BoardFailed"
+            (posted,) = [c for c in (await small.greeting("a"))["status"]["conditions"] if c["type"] == "Posted"]
+            assert posted["message"] == "the board is full"
+            board.refusal = ""
+            await asyncio.sleep(120)
+            assert await small.condition("a") == "True Ready"
+            events = (await small.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+            assert sorted(event["type"] for event in events) == ["Normal", "Warning"]
+
+    world(test)
+
+
+def test_a_changed_board_is_cleared_before_the_new_one_is_used() -> None:
+    board = SlowBoard(takes=0.1)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="old")
+            await asyncio.sleep(5)
+            await small.change("a", board="new")
+            await asyncio.sleep(5)
+            assert [call for _, call in board.calls] == ["post old", "retract old", "post new"]
+            assert [name for name, _ in board.posts] == ["new"]
+
+    world(test)
+
+
+def test_a_deletion_waits_for_the_board_and_then_leaves_nothing() -> None:
+    board = SlowBoard(takes=3)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await asyncio.sleep(10)
+            await small.ask("DELETE", f"{GREETINGS}/a")
+            await asyncio.sleep(2)
+            assert (await small.greeting("a"))["metadata"]["deletionTimestamp"]
+            await asyncio.sleep(5)
+            assert (await small.greeting("a"))["code"] == 404
+            assert (await small.ask("GET", f"{CONFIG_MAPS}/a"))["code"] == 404
+            assert board.posts == {}
+
+    world(test)
+
+
+def test_a_restart_unsays_nothing_and_writes_nothing() -> None:
+    board = SlowBoard(takes=0.1)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(board)):
+            await small.greet("a", board="news")
+            await small.greet("b")
+            await asyncio.sleep(5)
+        before = elapsed()
+        board.takes = 30
+        async with small.operating(controller(replace(board, takes=8))):
+            await asyncio.sleep(50)
+            assert small.writes(since=before) == []
+            assert await small.condition("a") == "True Ready"
+
+    world(test)
+
+
+def test_what_nobody_verifies_after_a_restart_stands_for_one_shelf_life_only() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard())):
+            await small.greet("a", board="news")
+            await asyncio.sleep(5)
+
+        class Dead(MemoryBoard):
+            async def post(self, board: str, owner: str, text: str) -> None:
+                await asyncio.sleep(1e9)
+
+        sample = controller(Dead(), shelf_life=60)
+        patient = replace(sample, desire=lambda seen: endless(sample.desire(seen)))
+        async with small.operating(patient):
+            await asyncio.sleep(59)
+            assert await small.condition("a") == "True Ready"
+            await asyncio.sleep(2)
+            assert await small.condition("a") == "Unknown Posting"
+
+    world(test)
+
+
+def endless(wanted: Any) -> Any:
+    return replace(wanted, calls=tuple(replace(call, timeout=1e6) for call in wanted.calls))
+
+
+def test_no_key_is_looked_at_before_every_source_has_synced() -> None:
+    seen: list[float] = []
+    sample = controller(SlowBoard())
+
+    def observe(view: Any, greeting: Any, results: Any) -> Any:
+        seen.append(elapsed())
+        return sample.observe(view, greeting, results)
+
+    async def test(small: SmallWorld) -> None:
+        await small.greet("a")
+        small.wire.silent = {"configmaps"}
+        async with small.operating(replace(sample, observe=observe)) as operator:
+            await asyncio.sleep(30)
+            assert seen == []
+            assert operator.missing() == ["waiting for configmaps"]
+            assert operator.loop.waker.missing() == {"greetings": ["configmaps"]}
+            small.wire.silent = set()
+            await asyncio.sleep(3)
+            assert len(seen) >= 1
+            assert await small.condition("a") == "True Ready"
+
+    world(test)
+
+
+def test_a_bug_on_one_object_is_confessed_there_and_delays_no_other() -> None:
+    def judged(seen: Any, answers: Any) -> Any:
+        assert seen.greeting.spec.text != "crash"
+        return judge(seen, answers)
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(replace(controller(SlowBoard()), judge=judged)):
+            await small.greet("bad", text="crash")
+            await small.greet("good")
+            await asyncio.sleep(60)
+            assert await small.condition("good") == "True Ready"
+            assert await small.condition("bad") == "Unknown Pending"
+            events = (await small.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+            assert [event["reason"] for event in events] == ["InternalError"]
+            await small.change("bad", text="mended")
+            await asyncio.sleep(1)
+            assert await small.condition("bad") == "True Ready"
+
+    world(test)
+
+
+def test_a_passing_failure_is_told_only_when_it_lasts() -> None:
+    def broken(request: Request) -> Answer | None:
+        return failed(500, "InternalError", "etcd is on fire") if request.path == CONFIG_MAPS else None
+
+    async def test(small: SmallWorld) -> None:
+        small.wire.fault = broken
+        async with small.operating(controller(SlowBoard())):
+            await small.greet("a")
+            await asyncio.sleep(0.05)
+            assert await small.condition("a") == "Unknown Pending"
+            await asyncio.sleep(5)
+            assert await small.condition("a") == "False ConfigMapRefused"
+            small.wire.fault = lambda _request: None
+            await asyncio.sleep(130)
+            assert await small.condition("a") == "True Ready"
+
+    world(test)
+
+
+def test_a_write_without_an_answer_is_looked_for_and_not_repeated_blindly() -> None:
+    lost: list[Request] = []
+
+    def lose(request: Request) -> NoAnswerError | None:
+        if request.path == CONFIG_MAPS and request.method == "POST" and not lost:
+            lost.append(request)
+            return NoAnswerError("cut")
+        return None
+
+    async def test(small: SmallWorld) -> None:
+        small.wire.fault = lose
+        async with small.operating(controller(SlowBoard())):
+            await small.greet("a")
+            await asyncio.sleep(2)
+            assert await small.condition("a") == "True Ready"
+            assert small.writes().count("POST configmaps") == 2
+
+    world(test)
+
+
+def test_somebody_who_changes_our_child_is_put_right() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard())):
+            await small.greet("a")
+            await asyncio.sleep(1)
+            patch = {"data": {"text": "vandalised", "more": "x"}, "metadata": {"labels": {"theirs": "1"}}}
+            await small.ask("PATCH", f"{CONFIG_MAPS}/a", patch, "application/merge-patch+json")
+            await asyncio.sleep(1)
+            found = await small.ask("GET", f"{CONFIG_MAPS}/a")
+            assert found["data"] == {"text": "hello"}
+            assert found["metadata"]["labels"] == {"theirs": "1"}
+            await small.ask("DELETE", f"{CONFIG_MAPS}/a")
+            await asyncio.sleep(1)
+            assert (await small.ask("GET", f"{CONFIG_MAPS}/a"))["data"] == {"text": "hello"}
+
+    world(test)
+
+
+def test_a_stop_lets_the_work_under_way_end() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard())) as operator:
+            await asyncio.sleep(1)
+            await small.greet("a")
+            while not small.writes():
+                await asyncio.sleep(0)
+            assert not operator.queue.idle
+        assert await small.condition("a") == "True Ready"
+
+    world(test)
+
+
+def test_two_runs_give_identical_bytes() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(controller(SlowBoard(takes=0.2))):
+            for name in "abc":
+                await small.greet(name, board="news")
+            await asyncio.sleep(3)
+            await small.change("b", text="other")
+            await small.ask("DELETE", f"{GREETINGS}/c")
+            await asyncio.sleep(10)
+
+    first, second = world(test), world(test)
+    assert first.wire.bodies == second.wire.bodies
+    assert first.wire.written == second.wire.written
+    assert len(first.wire.bodies) > 9
