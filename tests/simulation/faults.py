@@ -18,24 +18,29 @@ class Fault(enum.Enum):
     ERROR = "500 without effect"
     TIMEOUT_AFTER = "504 after the effect"
     FORBIDDEN = "403"
+    SECRET = "403 whose words carry a secret"
     HANG_BEFORE = "no answer, no effect"
     HANG_AFTER = "no answer, after the effect"
     RESET_BEFORE = "connection refused"
     RESET_AFTER = "connection reset after the effect"
     # streams
     CUT = "all watches are cut in the middle of a line"
+    DUPLICATES = "all watches are cut, and begin with what they sent last"
     GONE = "history is compacted and all watches are cut: 410"
     HALF_OPEN = "all watches fall silent without an end"
     LAG = "watches lag by 30 s for a while"
     # the cluster
     RESTART = "the API server restarts: 5 s without answers"
     RESTORE = "etcd is restored to the past"
+    RESTORE_BUMPED = "etcd is restored to the past, with revisions that were never used"
+    NAMESPACE = "the namespace is deleted, and made again after 10 s"
     RBAC = "all rights are withdrawn for 60 s"
     QUOTA = "creating is refused by a quota for 60 s"
     CLOCK_BACK = "the wall clock jumps an hour back"
     CLOCK_FORTH = "the wall clock jumps an hour ahead"
     # outside
     OUTSIDE_REFUSES = "the outside world refuses for 60 s"
+    OUTSIDE_LEAKS = "the outside world refuses for 60 s, in words that carry a secret"
     OUTSIDE_HANGS = "the outside world does not answer for 60 s"
     OUTSIDE_LOSES = "the outside world takes effect and does not answer, for 60 s"
 
@@ -48,12 +53,16 @@ ON_REQUEST = (
     Fault.ERROR,
     Fault.TIMEOUT_AFTER,
     Fault.FORBIDDEN,
+    Fault.SECRET,
     Fault.HANG_BEFORE,
     Fault.HANG_AFTER,
     Fault.RESET_BEFORE,
     Fault.RESET_AFTER,
 )
-CHANGES_HISTORY = (Fault.RESTORE,)  # after these the user's own writes may be undone
+RESTORES = (Fault.RESTORE, Fault.RESTORE_BUMPED)
+CHANGES_HISTORY = (*RESTORES, Fault.NAMESPACE)  # after these the user's own writes may be undone
+LEAKS = (Fault.SECRET, Fault.OUTSIDE_LEAKS)
+CANARY = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2VhbWFyaw"  # in words of a refusal; to be seen nowhere
 
 
 @dataclass(frozen=True, order=True)
@@ -76,5 +85,13 @@ Plan = tuple[Injection, ...]
 
 def parse(text: str) -> Plan:
     """The plan that a printed one stands for: `12:CRASH_AFTER,30:GONE`."""
-    pairs = (part.split(":") for part in text.split(",") if part)
-    return tuple(Injection(int(number), name) for number, name in pairs)
+    return tuple(_injection(part) for part in text.split(",") if part)
+
+
+def _injection(text: str) -> Injection:
+    number, _, name = text.strip().partition(":")
+    if not number.isdigit() or int(number) < 1:
+        raise ValueError(f"{text!r} is no injection: it should read like 12:CRASH_AFTER")
+    if name not in Fault.__members__:
+        raise ValueError(f"there is no fault {name!r}; known are {', '.join(Fault.__members__)}")
+    return Injection(int(number), name)

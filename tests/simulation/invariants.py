@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tests.simulation.faults import CANARY
 from tests.simulation.scenario import Violation
 
 if TYPE_CHECKING:
@@ -29,15 +31,19 @@ class StatusHistory:
         """The past was rewritten: generations may go back."""
         self._observed.clear()
 
-    def check(self, old: dict[str, Any] | None, new: dict[str, Any], now: datetime) -> None:
+    def check(self, old: dict[str, Any] | None, new: dict[str, Any], now: datetime, *, ours: bool) -> None:
+        """`ours`: the operator made this change."""
         generation = new["metadata"]["generation"]
         before = conditions_of(old) if old and old["metadata"]["uid"] == new["metadata"]["uid"] else {}
         for name, condition in conditions_of(new).items():
+            if before.get(name) == condition:
+                continue
+            _legal(name, condition)
             self._generation(new, name, condition, generation)
             if name in before:
                 self._transition(name, before[name], condition, now)
         missing = set(before) - set(conditions_of(new))
-        if missing and conditions_of(new):
+        if missing and ours:
             raise Violation("one statement", f"conditions {sorted(missing)} are gone")
 
     def _generation(self, obj: dict[str, Any], name: str, condition: dict[str, Any], generation: int) -> None:
@@ -66,6 +72,21 @@ class StatusHistory:
             raise Violation("transition time", f"{name} flipped at {now}, and says {said}")
 
 
+REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def _legal(name: str, condition: dict[str, Any]) -> None:
+    if condition["status"] not in ("True", "False", "Unknown"):
+        raise Violation("legal conditions", f"{name} is {condition['status']!r}")
+    if not REASON.fullmatch(condition.get("reason", "")):
+        raise Violation("legal conditions", f"the reason of {name} is {condition.get('reason')!r}")
+    if not TIME.fullmatch(condition.get("lastTransitionTime", "")):
+        raise Violation("legal conditions", f"the time of {name} is {condition.get('lastTransitionTime')!r}")
+    if condition["status"] != "True" and not condition.get("message"):
+        raise Violation("legal conditions", f"{name} is {condition['status']} and does not say why")
+
+
 def check_record(world: World) -> None:
     """Over the whole run: bounded retries that honour Retry-After, and no writing back and forth."""
     tries = Counter((write.method, write.path) for write in world.writes)
@@ -76,12 +97,24 @@ def check_record(world: World) -> None:
     _ping_pong(world)
 
 
+def check_secrets(world: World, logs: str) -> None:
+    """A secret in somebody's words has not reached status, events, logs or metrics."""
+    for write in world.writes:
+        if CANARY.encode() in write.body:
+            raise Violation("no secret", f"{write.method} {write.path} carries one")
+    if CANARY in logs:
+        line = next(line for line in logs.splitlines() if CANARY in line)
+        raise Violation("no secret", f"a log line carries one: {line}")
+    if CANARY in world.metrics():
+        raise Violation("no secret", "a metric carries one")
+
+
 def _retry_after(writes: list[Write]) -> None:
     for number, write in enumerate(writes):
         if write.code != 429:
             continue
         for later in writes[number + 1 :]:
-            same = (later.method, later.path) == (write.method, write.path)
+            same = (later.method, later.path, later.life) == (write.method, write.path, write.life)
             if same and later.time < write.time + 3 - 1e-6 and later.number > write.number:
                 raise Violation(
                     "retry after", f"{write.path} was told to wait 3 s, and waited {later.time - write.time:.3f}"

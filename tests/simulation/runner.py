@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import io
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,28 +15,18 @@ from typing import Any
 from seamark.cluster.embedded.status import ApiError
 from seamark.core import log as seamark_log
 from tests.simulation import loop
-from tests.simulation.faults import CHANGES_HISTORY, ON_REQUEST, Fault, Injection, Plan
-from tests.simulation.invariants import check_record
-from tests.simulation.sample import SampleScenario
-from tests.simulation.scenario import Scenario, Violation
+from tests.simulation.faults import CHANGES_HISTORY, LEAKS
+from tests.simulation.invariants import check_record, check_secrets
+from tests.simulation.sample.scenario import SampleScenario
+from tests.simulation.sample.unverified import UnverifiedScenario
+from tests.simulation.scenario import Scenario, Step, Violation
+from tests.simulation.schedules import Schedule, simpler
 from tests.simulation.world import World
 
-SCENARIOS: dict[str, type[Any]] = {"sample": SampleScenario}
+SCENARIOS: dict[str, Callable[[], Scenario]] = {"sample": SampleScenario, "unverified": UnverifiedScenario}
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
+CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
 DAY = 24 * 3600.0
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """What makes a run: the family, the seed of its chances, the faults, and how impatient its users are."""
-
-    family: str
-    seed: int = 0
-    plan: Plan = ()
-    hasty: bool = False  # users do not wait for rest between two acts
-
-    def __str__(self) -> str:
-        return f"{self.family} seed={self.seed} hasty={self.hasty} plan={','.join(map(str, self.plan))}"
 
 
 @dataclass
@@ -47,20 +40,29 @@ class Outcome:
 
 
 def simulate(schedule: Schedule) -> Outcome:
-    scenario: Scenario = SCENARIOS[schedule.family]()
-    return loop.run(_run(scenario, schedule))
+    if schedule.plan:
+        undisturbed(schedule.family)  # what to compare with; loops do not nest
+    return loop.run(_run(SCENARIOS[schedule.family](), schedule))
 
 
 async def _run(scenario: Scenario, schedule: Schedule) -> Outcome:
     world = World(scenario, schedule.seed, schedule.plan)
     violation: Violation | None = None
+    leaks = any(injection.fault in LEAKS for injection in schedule.plan)
+    heard = io.StringIO()
+    if leaks:
+        seamark_log.configure("debug", out=heard)
     try:
         await _drive(world, schedule)
         compare(world, schedule)
+        if leaks:
+            check_secrets(world, heard.getvalue())
     except Violation as broken:
         violation = broken
     finally:
         await world.end()
+        if leaks:
+            quiet_logs()
     return Outcome(schedule, violation, world.requests, world.log(), world.story, scenario.summary(world))
 
 
@@ -69,45 +71,76 @@ async def _drive(world: World, schedule: Schedule) -> None:
         world.store.create(manifest)
     world.scenario.attach(world)
     world.live()
-    await _act(world, schedule)
-    await rest(world)
-    world.check()
+    chance = Random(schedule.seed) if schedule.hasty else None
+    for step in world.scenario.steps():
+        await _step(world, step, chance)
+    await asyncio.sleep(0.2)
+    await come_to_rest(world)
     await a_day_without_writes(world)
+    farewell = world.scenario.farewell()
+    began, before = world.clock.monotonic(), len(world.writes)
+    world.act(farewell.words)
+    farewell.act(world)
+    await nothing_is_left(world)
+    if not schedule.hasty:
+        _economy(world, farewell, began, before)
     check_record(world)
 
 
 @cache
 def _manifests(family: str) -> list[dict[str, Any]]:
-    return [crd.manifest() for crd in SCENARIOS[family].crds]
+    return [crd.manifest() for crd in SCENARIOS[family]().crds]
 
 
-async def _act(world: World, schedule: Schedule) -> None:
-    chance = Random(schedule.seed)
-    for step in world.scenario.steps():
-        if schedule.hasty:
-            await asyncio.sleep(chance.choice((0, 0.001, 0.01, 0.1, 1, 5)))
-        else:
-            await rest(world)
-        world.act(step.words)
-        with suppress(ApiError):  # what it is about may be gone, with the past it was made in
-            step.act(world)
-    await asyncio.sleep(0.2)
+async def _step(world: World, step: Step, chance: Random | None) -> None:
+    if chance is not None:
+        await asyncio.sleep(step.wait or chance.choice((0, 0.001, 0.01, 0.1, 1, 5)))
+    elif step.wait:
+        await asyncio.sleep(step.wait)
+    world.act(step.words)
+    began, before = world.clock.monotonic(), len(world.writes)
+    with suppress(ApiError):  # what it is about may be gone, with the past it was made in
+        step.act(world)
+    if chance is None:
+        await rest(world)
+        _economy(world, step, began, before)
 
 
-async def rest(world: World) -> None:
+def _economy(world: World, step: Step, began: float, before: int) -> None:
+    """Where nothing went wrong, an act costs so many writes and not one more."""
+    if world.last_trouble > began - CALM and world.troubles:
+        return
+    if set(world.befallen) & set(CHANGES_HISTORY):
+        return
+    written = world.writes[before:]
+    if len(written) > step.most:
+        last = written[-1]
+        words = f"{step.words!r} took {len(written)} writes, not {step.most}: the last was {last.method} {last.path}"
+        raise Violation("economy", words)
+
+
+async def rest(world: World, unsettled: Callable[[World], str] | None = None) -> None:
     """Until all is as it should be, in the time that is promised."""
+    unsettled = unsettled or world.scenario.unsettled
     pause = 0.05
     while True:
+        await asyncio.sleep(pause)
         world.check()
-        words = world.scenario.unsettled(world) if world.idle else "the operator works"
+        words = unsettled(world) if world.idle else "the operator works"
         if not words:
             return
-        deadline = max(world.last_trouble, world.acted) + BOUND
-        now = world.clock.monotonic()
-        if now > deadline:
+        if world.clock.monotonic() > max(world.last_trouble, world.acted) + BOUND:
             raise Violation("convergence", f"{BOUND:g} s after the last trouble: {words}")
-        await asyncio.sleep(pause)
         pause = min(30.0, pause * 1.5)
+
+
+async def come_to_rest(world: World) -> None:
+    """All is as it should be, and no trouble has an echo any more."""
+    await rest(world)
+    calm = max(world.scenario.quiet_from(world), world.last_trouble + CALM if world.troubles else 0.0)
+    if (wait := calm - world.clock.monotonic()) > 0:
+        await asyncio.sleep(wait)
+        await rest(world)
 
 
 async def a_day_without_writes(world: World) -> None:
@@ -120,6 +153,23 @@ async def a_day_without_writes(world: World) -> None:
         raise Violation("at rest", f"{write.method} {write.path} at {write.time:.0f} s")
     if words := world.scenario.unsettled(world):
         raise Violation("stays so", words)
+
+
+async def nothing_is_left(world: World) -> None:
+    done = len(world.restores)
+
+    def left(world: World) -> str:
+        nonlocal done
+        if len(world.restores) > done:
+            done = len(world.restores)
+            world.act("the past is back: all go once more")
+            world.scenario.farewell().act(world)
+        return world.scenario.left(world)
+
+    try:
+        await rest(world, left)
+    except Violation as broken:
+        raise Violation("nothing left", str(broken)) if broken.invariant == "convergence" else broken from None
 
 
 _undisturbed: dict[str, Outcome] = {}
@@ -141,35 +191,22 @@ def compare(world: World, schedule: Schedule) -> None:
         raise Violation("same end", f"expected {expected}, got {got}")
 
 
-# ---- schedules
+def shrink(outcome: Outcome) -> Outcome:
+    """The simplest schedule that still breaks the same promise."""
+    assert outcome.violation is not None
+    for schedule in simpler(outcome.schedule):
+        found = simulate(schedule)
+        if found.violation is not None and found.violation.invariant == outcome.violation.invariant:
+            return shrink(found)
+    return outcome
 
 
-def every_request_times_every_fault(family: str) -> list[Schedule]:
-    requests = undisturbed(family).requests
-    return [
-        Schedule(family, plan=(Injection(number, fault.name),)) for number in range(1, requests + 1) for fault in Fault
-    ]
-
-
-def swarm(family: str, seed: int) -> Schedule:
-    """A random schedule: its own subset of faults, its own places."""
-    chance = Random(seed)
-    requests = undisturbed(family).requests
-    subset = chance.sample(list(Fault), chance.randint(1, 6))
-    count = chance.randint(1, 5)
-    places = sorted(chance.randint(1, requests + 5) for _ in range(count))
-    plan = tuple(Injection(place, chance.choice(subset).name) for place in places)
-    return Schedule(family, seed, plan, hasty=chance.random() < 0.5)
-
-
-def pairs(family: str, seed: int) -> Schedule:
-    """Two faults close to each other."""
-    chance = Random(seed)
-    first = chance.randint(1, undisturbed(family).requests)
-    second = first + chance.randint(1, 4)
-    faults = [chance.choice(list(ON_REQUEST)), chance.choice(list(Fault))]
-    plan = tuple(Injection(place, fault.name) for place, fault in zip((first, second), faults, strict=True))
-    return Schedule(family, seed, plan)
+def set_up() -> None:
+    """For a process that runs many schedules: no logs, and a garbage collector that knows what stays."""
+    quiet_logs()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def quiet_logs() -> None:

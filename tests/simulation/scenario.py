@@ -2,7 +2,7 @@
 
 - `steps` are what people do to the cluster, in order. Between two of them the world comes to rest (or, in a swarm,
   does not).
-- `wrote` sees every write of the operator that reached the store; `finished` sees the world at rest. Both compute the
+- `wrote` sees every write of the operator that reached the store; `unsettled` sees the world at rest. Both compute the
   truth on their own, from the store and the outside world, and raise `Violation` when a status does not match it.
 """
 
@@ -29,8 +29,12 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
+    """What somebody does. `most` bounds the writes that it may cost the operator, where nothing goes wrong."""
+
     words: str
     act: Callable[[World], None]
+    most: int = 0
+    wait: float = 0.0  # seconds that pass before
 
 
 class Scenario(Protocol):
@@ -45,12 +49,30 @@ class Scenario(Protocol):
 
     def steps(self) -> Sequence[Step]: ...
 
-    def restore(self, world: World) -> None: ...
+    def farewell(self) -> Step:
+        """The last act: everything is deleted. Afterwards nothing may be left, inside or outside."""
+        ...
+
+    def restore(self, world: World) -> None:
+        """etcd goes back to a moment of the scenario's choice."""
+        ...
+
+    def empty(self, world: World) -> None:
+        """The namespace is being deleted: everything in it is, too."""
+        ...
 
     def wrote(self, world: World, write: Write) -> None: ...
 
     def unsettled(self, world: World) -> str:
         """What is not as it should be at rest, in words; empty when all is."""
+        ...
+
+    def quiet_from(self, world: World) -> float:
+        """From when on nothing is due any more: no evidence goes stale, no renewal comes."""
+        ...
+
+    def left(self, world: World) -> str:
+        """What is left of us after the farewell, in words; empty when nothing is."""
         ...
 
     def summary(self, world: World) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seamark.cluster.embedded import EmbeddedTransport
 from seamark.core.transport import Answer, NoAnswerError, Request, Stream
-from tests.simulation.faults import Fault
+from tests.simulation.faults import CANARY, Fault
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -28,8 +28,19 @@ class Link:
 
     async def send(self, request: Request) -> Answer:
         number = self._world.count(request)
+        try:
+            answer = await self._answer(number, request)
+        except NoAnswerError:
+            self._world.failed(request)
+            raise
+        if answer.status >= 400:
+            self._world.failed(request)
+        return answer
+
+    async def _answer(self, number: int, request: Request) -> Answer:
         for fault in self._world.plan.get(number, ()):
-            answer = await self._fault(fault, request)
+            self._world.trouble(0)
+            answer = await self._fault(fault, number, request)
             if answer is not None:
                 self._world.record(number, request, answer, fault)
                 return answer
@@ -43,7 +54,8 @@ class Link:
         return answer
 
     async def _effect(self, number: int, request: Request, fault: Fault | None = None) -> Answer:
-        answer = await self._inner.send(request)
+        with self._world.operator_writes():
+            answer = await self._inner.send(request)
         self._world.record(number, request, answer, fault)
         return answer
 
@@ -58,14 +70,14 @@ class Link:
         if self.dead:
             raise NoAnswerError("this process is dead", sent=False)
 
-    async def _fault(self, fault: Fault, request: Request) -> Answer | None:
+    async def _fault(self, fault: Fault, number: int, request: Request) -> Answer | None:
         world = self._world
         match fault:
             case Fault.CRASH_BEFORE:
                 self._die()
             case Fault.CRASH_AFTER:
                 await self._pass_through(request)
-                await self._effect(world.requests, request, fault)
+                await self._effect(number, request, fault)
                 self._die()
             case Fault.CONFLICT if request.method in ("PATCH", "DELETE"):
                 return refused(409, "Conflict", "the object has been modified; please apply your changes to the latest")
@@ -75,26 +87,28 @@ class Link:
                 return refused(500, "InternalError", "an error on the server has prevented the request")
             case Fault.FORBIDDEN:
                 return refused(403, "Forbidden", "user operator cannot do this")
+            case Fault.SECRET:
+                return refused(403, "Forbidden", f"user operator (Bearer {CANARY}) cannot do this")
             case Fault.TIMEOUT_AFTER:
                 await self._pass_through(request)
-                await self._effect(world.requests, request, fault)
+                await self._effect(number, request, fault)
                 return refused(504, "Timeout", "request did not complete within the allotted timeout")
             case Fault.HANG_BEFORE | Fault.HANG_AFTER:
-                await self._hang(fault, request)
+                await self._hang(fault, number, request)
             case Fault.RESET_BEFORE:
                 raise NoAnswerError("connection refused", sent=False)
             case Fault.RESET_AFTER:
                 await self._pass_through(request)
-                await self._effect(world.requests, request, fault)
+                await self._effect(number, request, fault)
                 raise NoAnswerError("connection reset by peer")
             case _:
                 world.befall(fault)
         return None
 
-    async def _hang(self, fault: Fault, request: Request) -> None:
+    async def _hang(self, fault: Fault, number: int, request: Request) -> None:
         if fault is Fault.HANG_AFTER:
             await self._pass_through(request)
-            await self._effect(self._world.requests, request, fault)
+            await self._effect(number, request, fault)
         await asyncio.sleep(request.timeout)
         raise NoAnswerError(f"no answer within {request.timeout:g} s")
 
@@ -109,8 +123,9 @@ class Link:
         if refusal := self._world.refusal(request):
             yield _Finished(refusal)
             return
+        again = self._world.sent_last(request)
         async with self._inner.stream(request) as stream:
-            yield _Watched(stream, self._world) if stream.status == 200 else stream
+            yield _Watched(stream, self._world, again) if stream.status == 200 else stream
 
     async def close(self) -> None:
         pass
@@ -129,16 +144,19 @@ class _Finished:
 
 
 class _Watched:
-    """A stream that can be cut, silenced and slowed."""
+    """A stream that can be cut, silenced and slowed. It may begin with a line that an earlier one has sent already."""
 
-    def __init__(self, inner: Stream, world: World) -> None:
+    def __init__(self, inner: Stream, world: World, again: bytes) -> None:
         self._inner = inner
+        self._again = again
         self._world = world
         self._cuts = world.cuts
         self._silences = world.silences
         self.status = inner.status
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        if self._again:
+            yield self._again
         async for chunk in self._inner.chunks():
             if self._silences != self._world.silences:
                 await asyncio.Event().wait()  # half-open: for ever

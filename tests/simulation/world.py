@@ -12,13 +12,15 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from prometheus_client import generate_latest
+
 from seamark.cluster.embedded import Pace, Store
 from seamark.cluster.embedded import Settings as StoreSettings
 from seamark.core.operator import Operator
 from seamark.core.operator import World as OperatorWorld
 from seamark.core.settings import Settings
 from seamark.core.transport import Answer, Request
-from tests.simulation.faults import Fault, Plan
+from tests.simulation.faults import RESTORES, Fault, Plan
 from tests.simulation.scenario import Violation
 from tests.simulation.transport import Link, refused
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tests.simulation.scenario import Scenario
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+BUMP = 1_000_000  # revisions that a careful restore leaves out, so that none is used twice
 REBIRTH = 2.0  # seconds from a crash to the next start
 SETTINGS = Settings(
     leader_election=False, workers=8, stop_grace=0, watch_idle=4000, watch_lifetime=40_000, health_address=""
@@ -44,6 +47,7 @@ class Write:
     code: int
     answer: Mapping[str, Any]
     fault: Fault | None
+    life: int  # which of the operator's processes wrote it
 
     @property
     def is_status(self) -> bool:
@@ -102,10 +106,14 @@ class World:
         self._life: asyncio.Task[None] | None = None
         self._link: Link | None = None
         self._lives = 0
+        self.troubles = 0
         self.last_trouble = 0.0  # when the last fault ended, as far as is known
         self.acted = 0.0  # when somebody last did something to the cluster
         self.acts: list[float] = []
         self.intentions = 0  # acts that wait for their moment
+        self.failures: list[tuple[float, str, str]] = []  # (time, method, path) of requests that had no good answer
+        self.operator_is_writing = False
+        self._to_repeat: set[str] = set()  # kinds whose next watch begins with what was sent last
         self._violation: Violation | None = None
 
     # ---- the operator's lives
@@ -122,7 +130,7 @@ class World:
     def crashed(self) -> None:
         """The process is dead; another one comes."""
         self.tell("the operator's process dies")
-        self.trouble(REBIRTH)
+        self.last_trouble = max(self.last_trouble, self.clock.monotonic() + REBIRTH)
         life, loop = self._life, asyncio.get_running_loop()
         if life is not None:
             life.cancel()
@@ -146,8 +154,15 @@ class World:
         return self._operator.quiet
 
     @property
+    def restores(self) -> list[Fault]:
+        return [fault for fault in self.befallen if fault in RESTORES]
+
+    @property
     def lives(self) -> int:
         return self._lives
+
+    def metrics(self) -> str:
+        return "" if self._operator is None else generate_latest(self._operator.metrics.registry).decode()
 
     # ---- what befalls the world
 
@@ -161,6 +176,9 @@ class World:
         match fault:
             case Fault.CUT:
                 self.cuts += 1
+            case Fault.DUPLICATES:
+                self._to_repeat = set(self.store.revisions.resources())
+                self.store.restart()
             case Fault.GONE:
                 self.store.compact()
                 self.store.restart()
@@ -170,8 +188,14 @@ class World:
             case Fault.RESTART:
                 self.store.restart()
                 self._lasts(fault, 5)
-            case Fault.RESTORE:
+            case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
+                if fault is Fault.RESTORE_BUMPED:
+                    self.store.revisions.current += BUMP
+                    self.store.compact()
+            case Fault.NAMESPACE:
+                self._lasts(fault, 10)
+                self.scenario.empty(self)
             case Fault.CLOCK_BACK:
                 self.clock.offset -= 3600
             case Fault.CLOCK_FORTH:
@@ -184,6 +208,7 @@ class World:
         self.trouble(seconds)
 
     def trouble(self, seconds: float) -> None:
+        self.troubles += 1
         self.last_trouble = max(self.last_trouble, self.clock.monotonic() + seconds)
 
     def under(self, fault: Fault) -> bool:
@@ -201,9 +226,36 @@ class World:
             return refused(403, "Forbidden", "user operator cannot do this")
         if self.under(Fault.QUOTA) and request.method == "POST":
             return refused(403, "Forbidden", "exceeded quota: objects")
+        if self.under(Fault.NAMESPACE) and request.method == "POST":
+            return refused(403, "Forbidden", "unable to create new content in a namespace that is being terminated")
         return None
 
+    def sent_last(self, request: Request) -> bytes:
+        """After a cut with duplicates: the event of the very version from which a watch resumes, once more."""
+        resource = _resource(request.path)
+        version = request.query.get("resourceVersion", "")
+        if resource not in self._to_repeat or not version.isdigit():
+            return b""
+        self._to_repeat.discard(resource)
+        for event in self.store.revisions.since(resource, int(version) - 1):
+            if event.revision == int(version):
+                kind, obj = ("DELETED", event.gone()) if event.new is None else ("MODIFIED", event.new)
+                return json.dumps({"type": kind, "object": obj}).encode() + b"\n"
+        return b""
+
     # ---- the record
+
+    @contextmanager
+    def operator_writes(self) -> Iterator[None]:
+        """What changes meanwhile is the operator's doing."""
+        self.operator_is_writing = True
+        try:
+            yield
+        finally:
+            self.operator_is_writing = False
+
+    def failed(self, request: Request) -> None:
+        self.failures.append((self.clock.monotonic(), request.method, request.path))
 
     def record(self, number: int, request: Request, answer: Answer, fault: Fault | None) -> None:
         if not request.writes:
@@ -213,7 +265,15 @@ class World:
         except ValueError:
             told = {}
         write = Write(
-            self.clock.monotonic(), number, request.method, request.path, request.body, answer.status, told, fault
+            time=self.clock.monotonic(),
+            number=number,
+            method=request.method,
+            path=request.path,
+            body=request.body,
+            code=answer.status,
+            answer=told,
+            fault=fault,
+            life=self._lives,
         )
         self.writes.append(write)
         faulty = f"   ({fault.value})" if fault else ""
@@ -249,3 +309,9 @@ class World:
     def log(self) -> bytes:
         """The bytes that two runs of one schedule must share."""
         return b"\n".join(write.line() for write in self.writes)
+
+
+def _resource(path: str) -> str:
+    """`plural` or `plural.group` of the collection at a path."""
+    parts = path.strip("/").split("/")
+    return f"{parts[-1]}.{parts[1]}" if parts[0] == "apis" else parts[-1]

@@ -137,6 +137,7 @@ class Loop:
         if self._services.expectations.park(item):
             self._look_into(item)
             return "parked"
+        self.waker.begins(item)
         try:
             await self._pass(item)
         except SeamarkError as error:

@@ -3,7 +3,7 @@
 - A key is woken by a change of its own object, or of anything that its last pass has read; by nothing else.
 - No key before every source that its controller declares has synced; then all of them, once.
 - A group's reports are synced when every key of that first round has had its pass.
-- An echo of our own status write wakes nobody.
+- An echo of our own status write wakes nobody, if it comes before the next pass.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ class Waker:
     def echo(self, item: Item, version: str) -> None:
         """This version is our own status write."""
         self._echoes[item] = version
+
+    def begins(self, item: Item) -> None:
+        """A pass begins. If it has not seen our last write, that write's coming is news and no echo."""
+        self._echoes.pop(item, None)
 
     def passed(self, item: Item) -> None:
         """The key has had a pass to its end."""

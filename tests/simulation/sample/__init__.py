@@ -1,0 +1,1 @@
+"""The sample family in the simulator."""

@@ -1,0 +1,65 @@
+"""What is not ours stays as it is, at every single write of the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.simulation.invariants import conditions_of
+from tests.simulation.sample.acts import owners
+from tests.simulation.sample.truth import OURS
+from tests.simulation.scenario import Violation
+
+FINALIZER = "sample.seamark.dev/board"
+ANNOTATION = "sample.seamark.dev/posted-on"
+STATUS_MANAGER = "seamark-greetings"
+MARKS = "seamark"  # the manager of what we put on the object itself
+
+
+def check_greeting(old: Any, new: Any) -> None:
+    """The operator has changed a greeting."""
+    if old is None:
+        raise Violation("not ours", f"the greeting {new['metadata']['name']} was made by the operator")
+    for what, read in READINGS.items():
+        if read(old) != read(new):
+            raise Violation("foreign fields", f"{what} of {new['metadata']['name']}: {read(old)} became {read(new)}")
+    if conditions_of(old) != conditions_of(new):
+        _managers(new)
+
+
+def _managers(obj: Any) -> None:
+    """Of the status, our words and nobody else's are under our manager, and it is of this family alone."""
+    for entry in obj["metadata"].get("managedFields") or ():
+        if entry.get("subresource") == "status" and entry["manager"].startswith(MARKS):
+            if entry["manager"] != STATUS_MANAGER:
+                raise Violation("one writer", f"the status was written by {entry['manager']}")
+            if entry["operation"] != "Apply":
+                raise Violation("one writer", f"the status was written by {entry['operation']}")
+
+
+def check_child(old: Any, new: Any) -> None:
+    """The operator has made, changed or deleted a ConfigMap."""
+    if new is None:
+        if not owners(old):
+            raise Violation("not ours", f"the ConfigMap {old['metadata']['name']} was not ours, and was deleted")
+        return
+    if old is None:
+        return
+    if not owners(old):
+        raise Violation("not ours", f"the ConfigMap {old['metadata']['name']} was not ours, and was written")
+    for what in ("labels", "annotations", "finalizers"):
+        before, after = old["metadata"].get(what), new["metadata"].get(what)
+        if before != after:
+            raise Violation("foreign fields", f"{what} of a ConfigMap: {before} became {after}")
+
+
+def _annotations(obj: Any) -> Any:
+    return {name: value for name, value in (obj["metadata"].get("annotations") or {}).items() if name != ANNOTATION}
+
+
+READINGS = {
+    "spec": lambda obj: obj["spec"],
+    "labels": lambda obj: obj["metadata"].get("labels"),
+    "annotations": _annotations,
+    "finalizers": lambda obj: [one for one in obj["metadata"].get("finalizers") or () if one != FINALIZER],
+    "foreign conditions": lambda obj: {n: c for n, c in conditions_of(obj).items() if n not in OURS},
+}

@@ -1,0 +1,80 @@
+"""Which schedules there are, and in which order they attack.
+
+1. Every request of a scenario × every fault.
+2. Pairs of faults, close to each other.
+3. Swarms: each seed has its own subset of faults, its own places, and users who wait for rest or do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.simulation.faults import ON_REQUEST, Fault, Injection, Plan, parse
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What makes a run: the family, the seed of its chances, the faults, and how impatient its users are."""
+
+    family: str
+    seed: int = 0
+    plan: Plan = ()
+    hasty: bool = False  # users do not wait for rest between two acts
+
+    def __str__(self) -> str:
+        pace = "hasty" if self.hasty else "calm"
+        return f"{self.family}/{self.seed}/{pace}/{','.join(map(str, self.plan))}"
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """The schedule that a printed one stands for."""
+        parts = text.strip().split("/")
+        if len(parts) != 4 or not parts[1].isdigit() or parts[2] not in ("hasty", "calm"):
+            raise ValueError(f"{text!r} is no schedule: it should read like sample/7/calm/12:CRASH_AFTER,30:GONE")
+        return cls(parts[0], int(parts[1]), parse(parts[3]), hasty=parts[2] == "hasty")
+
+
+def every_request_times_every_fault(family: str, requests: int) -> list[Schedule]:
+    places = range(1, requests + 1)
+    return [Schedule(family, plan=(Injection(number, fault.name),)) for fault in Fault for number in places]
+
+
+def swarm(family: str, seed: int, requests: int) -> Schedule:
+    chance = Random(seed)
+    subset = chance.sample(list(Fault), chance.randint(1, 6))
+    places = sorted(chance.randint(1, requests + 5) for _ in range(chance.randint(1, 5)))
+    plan = tuple(Injection(place, chance.choice(subset).name) for place in places)
+    return Schedule(family, seed, plan, hasty=chance.random() < 0.5)
+
+
+def pair(family: str, seed: int, requests: int) -> Schedule:
+    chance = Random(seed)
+    first = chance.randint(1, requests)
+    second = first + chance.randint(1, 4)
+    faults = [chance.choice(list(ON_REQUEST)), chance.choice(list(Fault))]
+    plan = tuple(Injection(place, fault.name) for place, fault in zip((first, second), faults, strict=True))
+    return Schedule(family, seed, plan)
+
+
+def all_pairs(family: str, requests: int, step: int = 1) -> Iterator[Schedule]:
+    """Every two faults at every two neighbouring requests; `step` takes every so many of them."""
+    number = 0
+    for first in range(1, requests + 1):
+        for one in ON_REQUEST:
+            for other in Fault:
+                number += 1
+                if number % step == 0:
+                    plan = (Injection(first, one.name), Injection(first + 1, other.name))
+                    yield Schedule(family, number, plan)
+
+
+def simpler(schedule: Schedule) -> Iterator[Schedule]:
+    """Schedules with a little less in them."""
+    for number in range(len(schedule.plan)):
+        yield replace(schedule, plan=schedule.plan[:number] + schedule.plan[number + 1 :])
+    if schedule.hasty:
+        yield replace(schedule, hasty=False)
+    if schedule.seed:
+        yield replace(schedule, seed=0)
