@@ -14,7 +14,7 @@ from tests.fidelity.differences import compare, differences
 from tests.fidelity.masks import masked
 from tests.fidelity.operations import Move, Moves
 from tests.fidelity.samples import Json, Sample, definitions
-from tests.fidelity.sides import Embedded, Player, Real, Reply
+from tests.fidelity.sides import Embedded, Player, Real, Reply, Side
 
 TABLE = Path(__file__).with_name("table.tsv")
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -33,12 +33,19 @@ def table() -> set[Row]:
     return rows
 
 
+def record(rows: Iterable[Row]) -> None:
+    """Write the table anew from what happened. Look at the difference before you commit it."""
+    lines = ["# What the real API server does: kind, verb, option, answer. Every row is played on both sides."]
+    TABLE.write_text("\n".join([*lines, *("\t".join(row) for row in sorted(rows))]) + "\n")
+
+
 class Arena:
     """A store and a real API server with the same kinds installed."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self.real = Real(plane)
         self.store = Embedded(USERS)
+        self.sides: tuple[Side, Side] = (self.real, self.store)
         self.rows: Counter[Row] = Counter()
         self.operations = 0
         self._numbers = itertools.count()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,7 @@ from _pytest.terminal import TerminalReporter
 
 from seamark.cluster.real.plane import ControlPlane, Options
 from seamark.cluster.real.plane import User as RealUser
-from tests.fidelity.arena import Arena, table
+from tests.fidelity.arena import Arena, record, table
 
 TALLY = pytest.StashKey[list[str]]()
 
@@ -23,6 +24,9 @@ def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
     with ControlPlane(options) as plane:
         made = Arena(plane)
         yield made
+        made.real.close()
+        if os.environ.get("FIDELITY_RECORD"):
+            record(made.rows)
         rows = table()
         seen = set(made.rows)
         request.config.stash[TALLY] = [

@@ -27,6 +27,9 @@ class Sample:
     fields: dict[str, str] = field(default_factory=dict)
     subresources: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return self.kind
+
     @property
     def root(self) -> str:
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"

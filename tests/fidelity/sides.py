@@ -71,7 +71,7 @@ class Embedded:
 
 def _until(lines: list[Json], last: str) -> list[Json]:
     for index, line in enumerate(lines):
-        if line["object"].get("metadata", {}).get("name") == last or line["type"] == "ERROR":
+        if line["object"].get("metadata", {}).get("name", "") == last or line["type"] == "ERROR":
             return lines[: index + 1]
     raise AssertionError(f"no event about {last} in {lines}")
 
@@ -82,6 +82,9 @@ class Real:
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._connection = self._connect()
+
+    def close(self) -> None:
+        self._connection.close()
 
     def _connect(self) -> http.client.HTTPSConnection:
         trust = ssl.create_default_context(cafile=str(self._plane.ca))
@@ -111,8 +114,9 @@ class Real:
             lines: list[Json] = []
             for line in answer:
                 lines.append(json.loads(line))
-                if lines[-1]["type"] == "ERROR" or lines[-1]["object"].get("metadata", {}).get("name") == last:
+                if lines[-1]["type"] == "ERROR" or lines[-1]["object"].get("metadata", {}).get("name", "") == last:
                     break
+            answer.close()
             return _until(lines, last)
         finally:
             connection.close()

@@ -25,7 +25,7 @@ class Chain:
 
     def mutate(self, call: Call, new: Json, old: Json | None) -> None:
         if old is None and call.kind.names.namespaced:
-            self._check_namespace(call)
+            self._check_namespace(call, new["metadata"].get("name", ""))
         if call.kind.storage == "pods" and not call.subresource:
             admit_pod(new, old)
         if old is None and call.kind.storage == "nodes":
@@ -42,15 +42,15 @@ class Chain:
         if call.kind.storage == "services":
             self._addresses.assign(new, old)
 
-    def _check_namespace(self, call: Call) -> None:
+    def _check_namespace(self, call: Call, name: str) -> None:
         namespace = self._revisions.get("namespaces", ("", call.namespace))
         if namespace is None:
             raise not_found("", "namespaces", call.namespace)
         if namespace["status"].get("phase") == "Terminating":
-            raise _terminating(call)
+            raise _terminating(call, name)
 
 
-def _terminating(call: Call) -> ApiError:
+def _terminating(call: Call, name: str) -> ApiError:
     names = call.kind.names
     why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
     cause = {
@@ -58,4 +58,4 @@ def _terminating(call: Call) -> ApiError:
         "message": f"namespace {call.namespace} is being terminated",
         "field": "metadata.namespace",
     }
-    return forbidden(names.group, names.plural, call.name, why, [cause])
+    return forbidden(names.group, names.plural, name, why, [cause])

@@ -143,7 +143,8 @@ class Policies:
         for validation in spec.get("validations") or ():
             message = self._failure(validation, env, fails=fails)
             if message:
-                self._act(policy, binding, call, (message, validation.get("reason") or ""))
+                name = env["request"]["name"]
+                self._act(policy, binding, call, (message, validation.get("reason") or "", name))
 
     @staticmethod
     def _failure(validation: Json, env: Json, *, fails: bool) -> str:
@@ -163,23 +164,23 @@ class Policies:
         given: str = validation.get("message") or ""
         return given.strip() or f"failed expression: {expression.strip()}"
 
-    def _act(self, policy: Json, binding: Json, call: Call, failure: tuple[str, str]) -> None:
-        message, reason = failure
+    def _act(self, policy: Json, binding: Json, call: Call, failure: tuple[str, str, str]) -> None:
+        message, reason, name = failure
         actions = binding["spec"].get("validationActions") or []
         if "Warn" in actions:
             where = f"policy '{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
             call.warnings.append(f"Validation failed for ValidatingAdmissionP{where[1:]}: {message}")
         if "Deny" in actions:
-            raise self._denied(policy, binding, call, message, reason)
+            raise self._denied(policy, binding, call, message, reason, name)
 
     @staticmethod
-    def _denied(policy: Json, binding: Json, call: Call, message: str, reason: str) -> ApiError:
+    def _denied(policy: Json, binding: Json, call: Call, message: str, reason: str, name: str = "") -> ApiError:
         names = call.kind.names
         why = (
             f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding "
             f"'{binding['metadata']['name']}' denied request: {message}"
         )
-        error = forbidden(names.group, names.plural, call.name, why, [{"message": why}])
+        error = forbidden(names.group, names.plural, call.name or name, why, [{"message": why}])
         error.reason = reason or "Invalid"
         error.code = _CODES.get(error.reason, 422)
         return error

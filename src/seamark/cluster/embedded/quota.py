@@ -76,9 +76,11 @@ class Quotas:
             before = usage_of(call.kind.storage, old)
             wanted = {name: amount - before.get(name, Fraction(0)) for name, amount in wanted.items()}
         for key, quota in quotas:
-            self._check_one(call, key, quota, {name: amount for name, amount in wanted.items() if amount > 0})
+            more = {name: amount for name, amount in wanted.items() if amount > 0}
+            self._check_one(call, (key, new["metadata"].get("name", "")), quota, more)
 
-    def _check_one(self, call: Call, key: ObjectKey, quota: Json, wanted: Usage) -> None:
+    def _check_one(self, call: Call, place: tuple[ObjectKey, str], quota: Json, wanted: Usage) -> None:
+        key, name_of_new = place
         limits = quota["spec"].get("hard") or {}
         concerned = {name: amount for name, amount in wanted.items() if name in limits}
         if not concerned:
@@ -87,7 +89,7 @@ class Quotas:
         unknown = sorted(name for name in concerned if name not in (status.get("used") or {}))
         if unknown or not status.get("hard"):
             why = f"status unknown for quota: {key[1]}, resources: {','.join(unknown or sorted(concerned))}"
-            raise forbidden(names.group, names.plural, call.name or _name(call), why)
+            raise forbidden(names.group, names.plural, name_of_new, why)
         used = {name: parse(status["used"][name]) for name in concerned}
         over = sorted(name for name, amount in concerned.items() if used[name] + amount > parse(status["hard"][name]))
         if over:
@@ -95,7 +97,7 @@ class Quotas:
             have = ",".join(f"{name}={write(used[name])}" for name in over)
             most = ",".join(f"{name}={write(parse(status['hard'][name]))}" for name in over)
             why = f"exceeded quota: {key[1]}, requested: {asked}, used: {have}, limited: {most}"
-            raise forbidden(names.group, names.plural, call.name or _name(call), why)
+            raise forbidden(names.group, names.plural, name_of_new, why)
         if not call.dry_run:
             total = {name: write(used[name] + amount) for name, amount in concerned.items()}
             self._write(key, quota, {**status, "used": {**status["used"], **total}})
@@ -110,7 +112,8 @@ class Quotas:
         """A quota appears, or something in a namespace with quotas goes: count again."""
         namespace = event.key[0]
         if event.resource == QUOTAS and event.new is not None:
-            self.refresh(event.key)
+            if event.old is None or event.old["spec"] != event.new["spec"]:
+                self.refresh(event.key)
         elif event.new is None and namespace:
             for key, _ in list(self._revisions.objects(QUOTAS)):
                 if key[0] == namespace:
@@ -130,7 +133,3 @@ class Quotas:
                             used[name] += amount
         status = {"hard": limits, "used": {name: write(amount) for name, amount in used.items()}}
         self._write(key, quota, status)
-
-
-def _name(call: Call) -> str:
-    return call.name

@@ -82,7 +82,9 @@ class Authorizer:
     def rules_for(self, user: User, namespace: str) -> Iterator[tuple[Json, str]]:
         """Every rule that holds for a user, cluster-wide ones first."""
         for rule in _EVERYBODYS if "system:authenticated" in user.all_groups else ():
-            yield rule, 'RBAC: allowed by ClusterRoleBinding "system:basic-user" of ClusterRole "system:basic-user"'
+            name = "system:discovery" if "nonResourceURLs" in rule else "system:basic-user"
+            to = 'to Group "system:authenticated"'
+            yield rule, f'RBAC: allowed by ClusterRoleBinding "{name}" of ClusterRole "{name}" {to}'
         for _, binding in self._revisions.objects(f"clusterrolebindings.{_GROUP}"):
             subject = _bound(binding, user, "")
             if subject:

@@ -198,7 +198,12 @@ def _watch_option_errors(match_rule: str, initial: str | None) -> list[FieldErro
                     "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
                 )
             ]
-        return [unsupported("resourceVersionMatch", match_rule, ["NotOlderThan"])]
+        return [
+            field_forbidden(
+                "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            ),
+            unsupported("resourceVersionMatch", match_rule, ["NotOlderThan"]),
+        ]
     return []
 
 

@@ -10,7 +10,8 @@ from seamark.cluster.embedded.builtin.events import modern_events
 from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.kinds import Kind, Names
 from seamark.cluster.embedded.reviews import REVIEWS
-from seamark.cluster.embedded.status import Json, compact
+from seamark.cluster.embedded.revisions import encode
+from seamark.cluster.embedded.status import Json
 
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
@@ -28,13 +29,13 @@ def _place(kind: Kind) -> _Place:
     return (kind.names.group, kind.names.version, kind.names.plural)
 
 
-_COMPILED: dict[str, list[CustomKind]] = {}
+_COMPILED: dict[bytes, list[CustomKind]] = {}
 
 
 def compile_definition(definition: Json) -> list[CustomKind]:
     """The kinds of a definition, one per served version. Compiling is dear, so equal definitions share the result."""
     spec = definition["spec"]
-    text = compact(spec)
+    text = encode(spec)
     kinds = _COMPILED.get(text)
     if kinds is None:
         if len(_COMPILED) > 256:

@@ -111,6 +111,7 @@ class Reviews:
             else:
                 kept = ("verbs", "apiGroups", "resources", "resourceNames")
                 resource_rules.append({key: rule[key] for key in kept if rule.get(key)})
+        obj = {**obj, "spec": {}}
         status = {"resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": False}
         return {**obj, "status": status}
 

@@ -25,7 +25,7 @@ from seamark.cluster.embedded.reads import Reads
 from seamark.cluster.embedded.registry import DEFINITIONS, Registry
 from seamark.cluster.embedded.reviews import Review, Reviews
 from seamark.cluster.embedded.revisions import Revisions, encode
-from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_allowed, not_supported
+from seamark.cluster.embedded.status import ApiError, Json, no_such_path, not_allowed, not_found, not_supported
 from seamark.cluster.embedded.subresources import SPECIAL, Subresources
 from seamark.cluster.embedded.watching import Pace, Watch, Watching
 from seamark.cluster.embedded.writes import Writes
@@ -154,6 +154,8 @@ class Store:
     def _check_place(self, call: Call) -> None:
         names, policy = call.kind.names, call.kind.policy
         if call.subresource and call.subresource not in policy.subresources:
+            if isinstance(call.kind, CustomKind):
+                raise not_found(names.group, names.plural, call.name)
             raise no_such_path()
         verbs = ("get", "update", "patch", "create") if call.subresource else policy.verbs
         if call.subresource == "status" and call.verb == "create":

@@ -31,6 +31,11 @@ class Addresses:
             for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
                 if field in old["spec"]:
                     spec.setdefault(field, old["spec"][field])
+            if not old["spec"].get("clusterIP"):
+                # Made through its status, and never given an address.
+                spec.setdefault("ipFamilies", ["IPv4"])
+                spec.setdefault("ipFamilyPolicy", "SingleStack")
+                return
         if not spec.get("clusterIP"):
             given = spec.get("clusterIPs")
             spec["clusterIP"] = given[0] if given else self._free_address()

@@ -16,7 +16,7 @@ _TOKEN = re.compile(
   | (?P<number>0x[0-9a-fA-F]+u?|(?:\d+\.\d+|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+u?)
   | (?P<name>[_a-zA-Z][_a-zA-Z0-9]*)
   | (?P<quoted>`[^`\n]+`)
-  | (?P<op>&&|\|\||==|!=|<=|>=|\?\.|\[\?|\{|\}|\[|\]|\(|\)|\.|,|\?|:|!|<|>|\+|-|\*|/|%)
+  | (?P<op>&&|\|\||==|!=|<=|>=|\.\?|\[\?|\{|\}|\[|\]|\(|\)|\.|,|\?|:|!|<|>|\+|-|\*|/|%)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -117,7 +117,7 @@ class Parser:
         while True:
             if self._accept("."):
                 node = self._selected(node, optional=False)
-            elif self._accept("?."):
+            elif self._accept(".?"):
                 node = self._selected(node, optional=True)
             elif self._accept("["):
                 index = self._expression()
