@@ -44,8 +44,10 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def eventually(condition: Callable[[], object], what: str, seconds: float = 10.0) -> None:
-    """Poll until it holds; the deadline fails the test with words."""
+def eventually(
+    condition: Callable[[], object], what: str, seconds: float = 10.0, told: Callable[[], str] = str
+) -> None:
+    """Poll until it holds; the deadline fails the test with words, and with what `told` can add."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -54,7 +56,7 @@ def eventually(condition: Callable[[], object], what: str, seconds: float = 10.0
         except OSError:
             pass
         time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {seconds} s: {what}\n{told()}")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from pathlib import Path
@@ -17,10 +18,6 @@ from seamark.core.errors import UserError
 from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
 from seamark.wire.memory import keep_buffers
 
-app = typer.Typer(
-    invoke_without_command=True, help="Hold endpoints at an edge and bring their connections to services."
-)
-
 TOKEN_VARIABLE = "SEAMARK_AGENT_TOKEN"  # noqa: S105  # the variable's name
 
 
@@ -29,7 +26,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
     ca: Annotated[str, typer.Option(help="The edge's CA file; the system's roots if empty.")] = "",
     token_file: Annotated[str, typer.Option(help=f"File with the authtoken; else ${TOKEN_VARIABLE}.")] = "",
     forward: Annotated[list[str] | None, typer.Option(help="URL=SERVICE, as tcp://=127.0.0.1:8080.")] = None,
-    endpoints: Annotated[str, typer.Option(help="YAML file: a list of {url, upstream, pooling, ...}.")] = "",
+    endpoints: Annotated[str, typer.Option(help="File of manifests with AgentEndpoints.")] = "",
     pooling: Annotated[bool, typer.Option(help="Share the URLs of --forward with other agents.")] = False,
     metadata: Annotated[str, typer.Option(help="What the edge's API says about this agent.")] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
@@ -76,11 +73,40 @@ def parse_forward(text: str, *, pooling: bool) -> Tunnel:
 
 
 def read_endpoints(path: Path) -> list[Tunnel]:
+    """The AgentEndpoints of a file of manifests; other kinds in it are passed over."""
     try:
-        entries: Any = yaml.safe_load(path.read_text())
-        return [Tunnel(**{**entry, "bindings": tuple(entry.get("bindings", ()))}) for entry in entries]
-    except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
-        raise UserError(f"{path} is no list of endpoints", hint=str(error)) from error
+        documents = [document for document in yaml.safe_load_all(path.read_text()) if document]
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} can't be read", hint=" ".join(str(error).split())) from None
+    return [from_manifest(document, path) for document in documents if _kind(document) == "AgentEndpoint"]
+
+
+def from_manifest(document: dict[str, Any], path: Path) -> Tunnel:
+    """What an AgentEndpoint wants. What this agent can't do is told, not left out."""
+    try:
+        name, spec = document["metadata"]["name"], document["spec"]
+        upstream, policy = spec["upstream"], spec.get("trafficPolicy") or {}
+        beyond = [field for field in ("clientCertificateRefs", "tlsTermination") if spec.get(field)]
+        beyond += ["trafficPolicy.targetRef"] if policy.get("targetRef") else []
+        if beyond:
+            raise UserError(f"{path}: AgentEndpoint {name} has {', '.join(beyond)}", hint="give the policy inline")
+        metadata = spec.get("metadata") or ""
+        return Tunnel(
+            spec["url"],
+            upstream["url"],
+            pooling=True,  # replicas of an agent share the URLs of their AgentEndpoints
+            metadata=metadata if isinstance(metadata, str) else json.dumps(metadata),
+            description=spec.get("description") or "",
+            bindings=tuple(spec.get("bindings") or ()),
+            policy=json.dumps(policy["inline"]) if policy.get("inline") else "",
+            proxy_version=int(upstream.get("proxyProtocolVersion") or 0),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UserError(f"{path} has an AgentEndpoint that can't be read", hint=f"at {error}") from None
+
+
+def _kind(document: Any) -> Any:
+    return document.get("kind") if isinstance(document, dict) else None
 
 
 app = typer.Typer(add_completion=False)

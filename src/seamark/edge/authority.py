@@ -41,21 +41,25 @@ class Authority:
 
     def context(self, host: str) -> ssl.SSLContext:
         """A server context for this host, with a certificate of ours."""
-        found = self._contexts.get(host)
+        return self._context(host)
+
+    def _context(self, name: str) -> ssl.SSLContext:
+        found = self._contexts.get(name)
         now = datetime.now(UTC)
         if found is None or found[0] < now:
-            certificate, key = self.issue(host)
+            certificate, key = self.issue(name.strip())
             found = (now + timedelta(days=LEAF_DAYS - RENEW_DAYS), server_context(certificate, key))
             if len(self._contexts) >= 4096:
                 self._contexts.clear()
-            self._contexts[host] = found
+            self._contexts[name] = found
         return found[1]
 
     def ingress_context(self, host: str) -> ssl.SSLContext:
         """Like `context`, and the client must show a certificate that this authority signed."""
-        context = server_context(*self.issue(host))
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=self.ca_pem.decode())
+        context = self._context(f"{host} ")  # a name that no host has
+        if context.verify_mode != ssl.CERT_REQUIRED:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(cadata=self.ca_pem.decode())
         return context
 
     def issue(self, host: str) -> tuple[bytes, bytes]:

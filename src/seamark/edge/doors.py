@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 MAX_HEAD = 16 * 1024
 UNRECOGNIZED_NAME = b"\x15\x03\x03\x00\x02\x02\x70"  # a fatal TLS alert
 HANDSHAKE_SECONDS = 10.0
+HANDSHAKE = 0x16  # the first byte of TLS
 
 
 @dataclass(slots=True, eq=False)
@@ -79,9 +80,17 @@ class Door:
             except (BlockingIOError, InterruptedError):
                 return
             except OSError as error:
-                log.warning("accept failed", error=str(error))
+                self._rest(error)
                 return
             self._admit(client, address[0])
+
+    def _rest(self, error: OSError) -> None:
+        """No file descriptors left, most likely: asking again at once would only burn the CPU."""
+        log.error("can't accept connections, trying again in a second", error=error.strerror)
+        loop, listener = asyncio.get_running_loop(), self._listener
+        assert listener is not None
+        loop.remove_reader(listener)
+        loop.call_later(1.0, lambda: listener.fileno() >= 0 and loop.add_reader(listener, self._accept))
 
     def _admit(self, client: socket.socket, source: str) -> None:
         assert self._waiting is not None
@@ -120,10 +129,12 @@ class Door:
         except Refusal as refusal:
             self._refuse(number, refusal)
             return
-        client = self._release(number)
-        self._hand_on(client, found)
+        self._hand_on(waiting, self._release(number), found)
 
-    def _hand_on(self, client: socket.socket, work: Callable[[socket.socket], Awaitable[None]]) -> None:
+    def _hand_on(
+        self, waiting: _Waiting, client: socket.socket, work: Callable[[socket.socket], Awaitable[None]]
+    ) -> None:
+        """From here on it is a connection like any other; until its TLS handshake is over, it counts here."""
         assert self._tasks is not None
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
@@ -133,13 +144,18 @@ class Door:
             except (OSError, ssl.SSLError, TimeoutError) as error:
                 log.debug("connection ended before it was handed on", error=str(error))
                 client.close()
+            finally:
+                self._uncount(waiting.source)
 
         task = asyncio.get_running_loop().create_task(run())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _refuse(self, number: int, refusal: Refusal) -> None:
+        assert self._waiting is not None
+        source = self._waiting[number].source
         client = self._release(number)
+        self._uncount(source)
         self.router.metrics.connections.labels("door", "refused").inc()
         try:
             if client.send(self.words(refusal)):
@@ -151,18 +167,21 @@ class Door:
 
     def _drop(self, number: int) -> None:
         if self._waiting and number in self._waiting:
+            self._uncount(self._waiting[number].source)
             self._release(number).close()
 
     def _release(self, number: int) -> socket.socket:
         assert self._waiting is not None
-        assert self._sources is not None
         waiting = self._waiting.pop(number)
         waiting.timer.cancel()
         asyncio.get_running_loop().remove_reader(waiting.client)
-        left = self._sources.pop(waiting.source, 1) - 1
-        if left > 0:
-            self._sources[waiting.source] = left
         return waiting.client
+
+    def _uncount(self, source: str) -> None:
+        assert self._sources is not None
+        left = self._sources.pop(source, 1) - 1
+        if left > 0:
+            self._sources[source] = left
 
 
 def invalid_head() -> int:
@@ -233,6 +252,28 @@ def tls_door(router: Router, port: int, context_of: Callable[[str, Entry], ssl.S
         return hand_on
 
     return Door(router, look, tls_words, MAX_HELLO)
+
+
+def inner_door(
+    router: Router, factory: Callable[[], asyncio.BaseProtocol], context: Callable[[], ssl.SSLContext]
+) -> Door:
+    """For agents and forwarders: TLS for everybody, but only once the client has started it.
+
+    A silent connection costs a socket and a timer here; the TLS machinery, far bigger, comes with the first byte.
+    """
+
+    def look(data: bytes) -> int | Callable[[socket.socket], Awaitable[None]]:
+        if data[0] != HANDSHAKE:
+            raise invalid_head_error()
+
+        async def hand_on(client: socket.socket) -> None:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                factory, client, ssl=context(), ssl_handshake_timeout=router.settings.head_seconds
+            )
+
+        return hand_on
+
+    return Door(router, look, _nothing, 1)
 
 
 def host_of(head: bytes) -> str:

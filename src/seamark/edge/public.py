@@ -168,7 +168,7 @@ class ClientConnection(Splice):
     def refuse(self, refusal: Refusal) -> None:
         outcome = "denied" if refusal.status in (403, 429) else "offline"
         self._router.metrics.connections.labels(self._proto, outcome).inc()
-        log.info("connection refused", endpoint=self._key, client=self._client.ip, reason=refusal.message)
+        log.debug("connection refused", endpoint=self._key, client=self._client.ip, reason=refusal.message)
         if self.transport is None:
             return
         if words := self._say(refusal):

@@ -21,7 +21,7 @@ from seamark.edge.api.ranges import RangesOf
 from seamark.edge.authority import Authority
 from seamark.edge.certificates import Certificates, PairOnDisk
 from seamark.edge.credentials import KEY, TOKEN, Credentials
-from seamark.edge.doors import Door, http_door, tls_door
+from seamark.edge.doors import Door, http_door, inner_door, tls_door
 from seamark.edge.ids import digest
 from seamark.edge.ingress import IngressConnection
 from seamark.edge.metrics import EdgeMetrics
@@ -70,7 +70,6 @@ class Edge:
         self.api = Api(self.office, self.metrics)
         self._certificates = Certificates(self.store, self.authority)
         self._pair = _pair(settings)
-        self._servers: list[asyncio.Server] = []
         self._doors: list[Door] = []
         self._runners: list[web.AppRunner] = []
         self._sweeper: asyncio.Task[None] | None = None
@@ -81,19 +80,11 @@ class Edge:
         (settings.directory / "ca.pem").write_bytes(self.authority.ca_pem)
         await self._first_secrets()
         await self.api.endpoints.restore()
-        loop = asyncio.get_running_loop()
-        self._servers.append(
-            await loop.create_server(
-                lambda: AgentConnection(self.sessions),
-                settings.bind,
-                settings.agent_port,
-                ssl=self._agent_context(),
-                ssl_handshake_timeout=settings.head_seconds,
-                backlog=1024,
-            )
+        self._open_door(
+            inner_door(self.router, lambda: AgentConnection(self.sessions), self._agent_context), settings.agent_port
         )
         if settings.ingress_port:
-            await self._open_ingress(settings.ingress_port)
+            self._open_ingress(settings.ingress_port)
         if settings.http_port:
             self._open_door(http_door(self.router, settings.http_port), settings.http_port)
         if settings.tls_port:
@@ -102,7 +93,7 @@ class Edge:
         await self._serve(self.api.app(), settings.api_port, context)
         if settings.ops_port:
             await self._serve(self._ops(), settings.ops_port, None)
-        self._sweeper = loop.create_task(self._sweep())
+        self._sweeper = asyncio.create_task(self._sweep())
         self.ready = True
         log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=settings.state)
 
@@ -110,8 +101,6 @@ class Edge:
         """Accept nothing new, and wait until open connections have ended or the time is up."""
         self.ready = False
         self.sessions.draining = True
-        for server in self._servers:
-            server.close()
         for door in self._doors:
             door.close()
         self.ports.close_all()
@@ -125,8 +114,6 @@ class Edge:
             self._sweeper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._sweeper
-        for server in self._servers:
-            server.close()
         for door in self._doors:
             door.close()
         self.ports.close_all()
@@ -165,20 +152,16 @@ class Edge:
     def _agent_context(self) -> ssl.SSLContext:
         return self._pair.context if self._pair is not None else self.authority.context(self.settings.public_host)
 
-    async def _open_ingress(self, port: int) -> None:
-        server = await asyncio.get_running_loop().create_server(
-            lambda: IngressConnection(
+    def _open_ingress(self, port: int) -> None:
+        def forwarder() -> IngressConnection:
+            return IngressConnection(
                 self.router,
                 lambda mark: self.store.named(OPERATOR, mark),
                 lambda operator, url: endpoint_for(self.office, operator, url),
-            ),
-            self.settings.bind,
-            port,
-            ssl=self.authority.ingress_context(self.settings.public_host),
-            ssl_handshake_timeout=self.settings.head_seconds,
-            backlog=4096,
-        )
-        self._servers.append(server)
+            )
+
+        host = self.settings.public_host
+        self._open_door(inner_door(self.router, forwarder, lambda: self.authority.ingress_context(host)), port)
 
     def _open_door(self, door: Door, port: int) -> None:
         door.open(self.settings.bind, port)

@@ -31,6 +31,8 @@ from seamark.wire.tunnel import StreamType
 
 log = structlog.get_logger(__name__)
 
+STRANGERS = 256  # sessions of one address that may be unauthenticated at once
+
 
 class Sessions:
     """All agents of this edge.
@@ -65,6 +67,10 @@ class Sessions:
 
     def arrived(self, agent: AgentConnection) -> None:
         self._all.add(agent)
+        strangers = sum(other.peer == agent.peer and not other.credential for other in self._all)
+        if strangers > STRANGERS:
+            log.warning("too many agents of one address have not authenticated", peer=agent.peer)
+            agent.abort()
 
     def left(self, agent: AgentConnection) -> None:
         self._all.discard(agent)
