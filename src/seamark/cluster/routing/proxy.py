@@ -16,12 +16,13 @@ class Side(asyncio.Protocol):
     """One of the two ends.
 
     - What comes in here goes out at the other end, which may ask this one to wait (backpressure).
-    - An end of the stream is handed on as such: the other direction stays open (half-close).
+    - An end of the stream is handed on as such: the other direction stays open (half-close) until it ends, too.
     - When one end is lost, the other is closed after what is under way was sent; a broken one breaks it.
     """
 
     transport: asyncio.Transport | None = None
     other: Side | None = None
+    ended = False  # everything that comes in here has come
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)  # uvloop's are not of the class
@@ -32,10 +33,15 @@ class Side(asyncio.Protocol):
             self.other.transport.write(data)
 
     def eof_received(self) -> bool:
-        other = self.other.transport if self.other is not None else None
-        if other is None or other.is_closing():
+        """Whether this end stays open, for what may still go out."""
+        self.ended = True
+        other = self.other
+        if other is None or other.transport is None or other.transport.is_closing():
             return False
-        other.write_eof()
+        if other.ended:
+            other.transport.close()  # after what is under way; the loss of it closes this end
+        else:
+            other.transport.write_eof()
         return True
 
     def pause_writing(self) -> None:
@@ -57,7 +63,7 @@ class Side(asyncio.Protocol):
 
 
 class Inbound(Side):
-    """A client's connection. It is not read before a backend has taken it; if none does, it is reset."""
+    """A client's connection. What it says before a backend has taken it is kept; if none does, it is reset."""
 
     def __init__(
         self,
@@ -69,13 +75,26 @@ class Inbound(Side):
         self._taken = taken
         self._open = open_ones
         self._connecting: asyncio.Task[None] | None = None
+        self._early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._open.add(self)
         assert self.transport is not None
-        self.transport.pause_reading()
         self._connecting = asyncio.get_running_loop().create_task(self._connect(self.transport))
+
+    def data_received(self, data: bytes) -> None:
+        if self.other is not None:
+            super().data_received(data)
+        elif self.transport is not None:
+            self._early.append(data)
+            self.transport.pause_reading()  # not before: uvloop starts to read only after `connection_made`
+
+    def eof_received(self) -> bool:
+        if self.other is None:
+            self.ended = True
+            return True
+        return super().eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.discard(self)
@@ -108,4 +127,10 @@ class Inbound(Side):
                 side.transport.abort()
             return
         side.other, self.other = self, side
-        transport.resume_reading()
+        if side.transport is not None:
+            side.transport.writelines(self._early)
+        self._early = []
+        if self.ended:
+            self.eof_received()
+        else:
+            transport.resume_reading()

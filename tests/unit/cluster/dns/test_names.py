@@ -1,0 +1,153 @@
+"""The cluster's names, as a resolver would ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import msgspec
+import pytest
+
+from seamark.api.core import Pod, Service
+from seamark.api.discovery import EndpointSlice
+from seamark.cluster.dns.answers import Answers
+from seamark.cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
+from seamark.cluster.routing.router import BY_SERVICE
+from seamark.core.cache import Cache
+
+
+def meta(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "namespace": "shop", **more}
+
+
+def answers(endpoints: int = 2) -> Answers:
+    services: Cache[Service] = Cache((SERVICES_BY_NAMESPACE,))
+    slices: Cache[EndpointSlice] = Cache((BY_SERVICE,))
+    pods: Cache[Pod] = Cache((PODS_BY_IP,))
+    ports = [{"name": "http", "port": 80}]
+    for name, spec in {
+        "web": {"clusterIP": "10.96.0.5", "clusterIPs": ["10.96.0.5"], "ports": ports},
+        "db": {"clusterIP": "None", "clusterIPs": ["None"], "ports": ports},
+        "empty": {"clusterIP": "None", "clusterIPs": ["None"], "ports": ports},
+        "out": {"type": "ExternalName", "externalName": "api.example.com"},
+        "inside": {"type": "ExternalName", "externalName": "web.shop.svc.cluster.local"},
+    }.items():
+        services.put(msgspec.convert({"metadata": meta(name), "spec": spec}, Service))
+    found = [{"addresses": [f"10.244.0.{number + 10}"], "conditions": {"ready": True}} for number in range(endpoints)]
+    found.append({"addresses": ["10.244.9.9"], "conditions": {"ready": False}})
+    found[0]["hostname"] = "db-0"
+    document = {
+        "metadata": meta("db-x", labels={"kubernetes.io/service-name": "db"}),
+        "addressType": "IPv4",
+        "endpoints": found,
+        "ports": [{"name": "http", "port": 5432}],
+    }
+    slices.put(msgspec.convert(document, EndpointSlice))
+    pods.put(msgspec.convert({"metadata": meta("p"), "status": {"podIP": "10.244.0.10", "phase": "Running"}}, Pod))
+    return Answers(Names("cluster.local", services, slices, pods))
+
+
+def ask(name: str, kind: str = "A", **changed: Any) -> dns.message.Message:
+    wire = answers(**changed).reply(dns.message.make_query(name, kind).to_wire(), stream=False)
+    assert wire is not None
+    return dns.message.from_wire(wire)
+
+
+def texts(response: dns.message.Message) -> list[str]:
+    return [text for rrset in response.answer for text in sorted(str(item) for item in rrset)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("web.shop.svc.cluster.local", "A", ["10.96.0.5"]),
+        ("WEB.Shop.SVC.Cluster.Local", "A", ["10.96.0.5"]),
+        ("db.shop.svc.cluster.local", "A", ["10.244.0.10", "10.244.0.11"]),
+        ("db-0.db.shop.svc.cluster.local", "A", ["10.244.0.10"]),
+        ("10-244-0-11.db.shop.svc.cluster.local", "A", ["10.244.0.11"]),
+        ("_http._tcp.web.shop.svc.cluster.local", "SRV", ["0 100 80 web.shop.svc.cluster.local."]),
+        (
+            "_http._tcp.db.shop.svc.cluster.local",
+            "SRV",
+            ["0 100 5432 10-244-0-11.db.shop.svc.cluster.local.", "0 100 5432 db-0.db.shop.svc.cluster.local."],
+        ),
+        ("out.shop.svc.cluster.local", "A", ["api.example.com."]),
+        ("out.shop.svc.cluster.local", "CNAME", ["api.example.com."]),
+        ("inside.shop.svc.cluster.local", "A", ["web.shop.svc.cluster.local.", "10.96.0.5"]),
+        ("10-244-0-10.shop.pod.cluster.local", "A", ["10.244.0.10"]),
+        ("dns-version.cluster.local", "TXT", ['"1.1.0"']),
+    ],
+)
+def test_a_name_of_the_cluster_is_answered_with_authority(name: str, kind: str, expected: list[str]) -> None:
+    response = ask(name, kind)
+    assert response.rcode() == dns.rcode.NOERROR
+    assert response.flags & dns.flags.AA
+    assert texts(response) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "none.shop.svc.cluster.local",
+        "web.other.svc.cluster.local",
+        "other.svc.cluster.local",
+        "x.web.shop.svc.cluster.local",
+        "_http._udp.web.shop.svc.cluster.local",
+        "_ftp._tcp.web.shop.svc.cluster.local",
+        "10-244-9-9.db.shop.svc.cluster.local",
+        "10-244-0-99.shop.pod.cluster.local",
+        "1-2-3.shop.pod.cluster.local",
+        "x.cluster.local",
+    ],
+)
+def test_what_does_not_exist_is_nxdomain_with_the_zones_soa(name: str) -> None:
+    response = ask(name)
+    assert response.rcode() == dns.rcode.NXDOMAIN
+    assert response.authority[0].rdtype == dns.rdatatype.SOA
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("web.shop.svc.cluster.local", "AAAA"),
+        ("web.shop.svc.cluster.local", "MX"),
+        ("empty.shop.svc.cluster.local", "A"),
+        ("shop.svc.cluster.local", "A"),
+        ("svc.cluster.local", "A"),
+        ("cluster.local", "A"),
+    ],
+)
+def test_a_name_without_records_of_that_type_is_an_empty_answer(name: str, kind: str) -> None:
+    response = ask(name, kind)
+    assert (response.rcode(), response.answer) == (dns.rcode.NOERROR, [])
+    assert response.authority[0].rdtype == dns.rdatatype.SOA
+
+
+@pytest.mark.parametrize("name", ["example.com", "cluster.local.example.com", "5.0.96.10.in-addr.arpa", "local", "."])
+def test_any_other_name_is_refused(name: str) -> None:
+    response = ask(name)
+    assert response.rcode() == dns.rcode.REFUSED
+    assert not response.answer
+
+
+def test_an_answer_that_is_too_long_for_a_datagram_is_cut_and_whole_over_a_stream() -> None:
+    many = answers(endpoints=200)
+    query = dns.message.make_query("db.shop.svc.cluster.local", "A").to_wire()
+    short, whole = many.reply(query, stream=False), many.reply(query, stream=True)
+    assert short is not None
+    assert whole is not None
+    assert dns.message.from_wire(short).flags & dns.flags.TC
+    assert len(texts(dns.message.from_wire(whole))) == 200
+
+
+def test_what_can_not_be_read_is_told_and_an_answer_is_not_answered() -> None:
+    query = dns.message.make_query("web.shop.svc.cluster.local", "A")
+    wire = query.to_wire()
+    told = answers().reply(wire[:20], stream=False)
+    assert told is not None
+    assert (told[:2], told[3] & 15) == (wire[:2], dns.rcode.FORMERR)
+    assert answers().reply(b"x", stream=False) is None
+    assert answers().reply(dns.message.make_response(query).to_wire(), stream=False) is None

@@ -1,0 +1,263 @@
+"""A Pod's life, with containers that are told when to end, in time that takes none."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from seamark.api.core import Pod, TokenFile
+from seamark.cluster.kubelet.host import Host
+from seamark.cluster.kubelet.images import Image, Images
+from seamark.cluster.kubelet.life import Life
+from seamark.cluster.kubelet.runtime import Launch
+from seamark.cluster.kubelet.status import Ended, Runs, Waiting
+from seamark.cluster.network.pods import PaperNetwork
+from tests.unit.cluster.kubelet.pods import Known, pod
+from tests.virtual_time import CLOCK, run
+
+
+class Container:
+    """A container that ends when the test says so; `deaf` ones do not hear SIGTERM."""
+
+    def __init__(self, launch: Launch, *, deaf: bool) -> None:
+        self.pid = 1
+        self.launch = launch
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.signals: list[int] = []
+        self._deaf = deaf
+
+    def signal(self, number: int) -> None:
+        self.signals.append(number)
+        if not self.exited.done() and not (self._deaf and number == signal.SIGTERM):
+            self.exited.set_result(-number)
+
+    def end(self, code: int) -> None:
+        self.exited.set_result(code)
+
+
+class Scripted:
+    """A runtime that remembers what it started."""
+
+    processes = True
+
+    def __init__(self, *, deaf: bool = False) -> None:
+        self.started: list[Container] = []
+        self._deaf = deaf
+
+    async def start(self, launch: Launch) -> Container:
+        self.started.append(Container(launch, deaf=self._deaf))
+        return self.started[-1]
+
+    async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]:
+        return 0, ""
+
+
+class World:
+    def __init__(self, directory: Path, *, deaf: bool = False) -> None:
+        self.runtime = Scripted(deaf=deaf)
+        self.network = PaperNetwork("10.244.0.1", "10.244.0.0/24")
+        self.known = Known({}, {})
+        self.warnings: list[tuple[str, str]] = []
+        self.host = Host(
+            name="node-1",
+            network=self.network,
+            runtime=self.runtime,
+            images=Images({"shop/*": Image(command=("/bin/program",))}),
+            directory=directory,
+            clock=CLOCK,
+            lookup=lambda _namespace: self.known,
+            token=self._token,
+            warn=lambda _pod, reason, message: self.warnings.append((reason, message)),
+        )
+
+    async def _token(self, _pod: Pod, _wanted: TokenFile) -> bytes:
+        return b"token"
+
+    def live(self, one: Pod) -> Life:
+        return Life(self.host, one, lambda: None)
+
+
+async def settle(seconds: float = 0.001) -> None:
+    await asyncio.sleep(seconds)
+
+
+def lived(directory: Path, program: Callable[[World], Coroutine[Any, Any, None]], *, deaf: bool = False) -> None:
+    async def whole() -> None:
+        await program(World(directory, deaf=deaf))
+
+    run(whole())
+
+
+def test_a_container_that_runs_is_ready_at_its_address(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life = world.live(pod())
+        await settle()
+        facts = life.facts
+        assert (facts.address, facts.initialized) == ("10.244.0.2", True)
+        assert isinstance(facts.containers["web"].state, Runs)
+        assert life.ready
+        assert world.runtime.started[0].launch.argv == ["/bin/program"]
+
+    lived(tmp_path, program)
+
+
+def test_the_first_restart_is_at_once_and_the_next_ones_wait_longer_and_longer(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life, loop, starts = world.live(pod()), asyncio.get_running_loop(), []
+        for _ in range(4):
+            while not world.runtime.started or world.runtime.started[-1].exited.done():
+                await settle(0.5)
+            starts.append(loop.time())
+            world.runtime.started[-1].end(1)
+            await settle()
+        gaps = [round(after - before) for before, after in pairwise(starts)]
+        assert gaps == [0, 10, 20]
+        facts = life.facts.containers["web"]
+        assert facts.restarts == 3
+        assert isinstance(facts.state, Waiting)
+        assert (facts.state.reason, facts.ready) == ("CrashLoopBackOff", False)
+        assert isinstance(facts.last, Ended)
+
+    lived(tmp_path, program)
+
+
+def test_a_pod_that_need_not_run_again_is_finished_and_gives_its_address_back(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life = world.live(pod({"restartPolicy": "OnFailure"}))
+        await settle()
+        world.runtime.started[0].end(0)
+        await life.ended()
+        assert life.facts.finished
+        assert world.network._addresses._held == set()
+
+    lived(tmp_path, program)
+
+
+def test_init_containers_run_one_after_the_other_before_the_others(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        init = [{"name": "a", "image": "shop/a"}, {"name": "b", "image": "shop/b"}]
+        life = world.live(pod({"initContainers": init}))
+        await settle()
+        assert life.facts.containers["web"].state == Waiting("PodInitializing")
+        world.runtime.started[0].end(1)  # tried again, as the Pod's policy is Always
+        await settle()
+        world.runtime.started[1].end(0)
+        await settle()
+        assert not life.facts.initialized
+        world.runtime.started[2].end(0)
+        await settle()
+        assert life.facts.initialized
+        assert life.ready
+
+    lived(tmp_path, program)
+
+
+def test_an_unknown_image_is_told_and_nothing_runs(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life = world.live(pod({"containers": [{"name": "web", "image": "nginx"}]}))
+        await settle()
+        state = life.facts.containers["web"].state
+        assert isinstance(state, Waiting)
+        assert state.reason == "ErrImagePull"
+        assert "not in this node's table of images" in state.message
+        await settle(15)
+        state = life.facts.containers["web"].state
+        assert isinstance(state, Waiting)
+        assert state.reason == "ImagePullBackOff"
+        life.terminate(30)
+        await life.ended()
+        assert not world.runtime.started
+
+    lived(tmp_path, program)
+
+
+def test_a_missing_config_map_is_told_and_waited_for(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        source = {"configMapKeyRef": {"name": "settings", "key": "mode"}}
+        container = {"name": "web", "image": "shop/web", "env": [{"name": "MODE", "valueFrom": source}]}
+        life = world.live(pod({"containers": [container]}))
+        await settle()
+        assert life.facts.containers["web"].state == Waiting(
+            "CreateContainerConfigError", 'configmap "settings" not found'
+        )
+        world.known = Known({"settings": {"mode": "fast"}}, {})
+        life.refresh()
+        await settle()
+        assert life.ready
+        assert world.runtime.started[0].launch.env["MODE"] == "fast"
+
+    lived(tmp_path, program)
+
+
+def test_files_follow_their_config_map(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        world.known = Known({"settings": {"mode": "fast"}}, {})
+        life = world.live(pod({"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}))
+        await settle()
+        file = life.directory / "volumes/v/mode"
+        assert file.read_text() == "fast"
+        world.known = Known({"settings": {"mode": "slow"}}, {})
+        life.refresh()
+        await settle()
+        assert file.read_text() == "slow"
+        life.remove()
+        assert not life.directory.exists()
+
+    lived(tmp_path, program)
+
+
+def test_an_end_is_asked_for_and_is_not_followed_by_a_restart(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life = world.live(pod())
+        await settle()
+        life.terminate(30)
+        await life.ended()
+        assert world.runtime.started[0].signals == [signal.SIGTERM]
+        assert len(world.runtime.started) == 1
+
+    lived(tmp_path, program)
+
+
+def test_whoever_does_not_hear_is_ended_by_force_after_the_grace_period(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        life = world.live(pod())
+        await settle()
+        began = asyncio.get_running_loop().time()
+        life.terminate(30)
+        await settle(1)
+        life.terminate(5)  # a second, shorter period counts
+        await life.ended()
+        assert round(asyncio.get_running_loop().time() - began) == 6
+        assert world.runtime.started[0].signals == [signal.SIGTERM, signal.SIGKILL]
+
+    lived(tmp_path, program, deaf=True)
+
+
+def test_a_readiness_probe_decides_and_a_liveness_probe_restarts(tmp_path: Path) -> None:
+    async def program(world: World) -> None:
+        answers = {"ready": 1, "alive": 0}
+
+        async def execute(launch: Launch, timeout: float) -> tuple[int, str]:
+            return answers[launch.argv[0]], "said so"
+
+        world.runtime.execute = execute  # type: ignore[method-assign]
+        probes = {
+            "readinessProbe": {"exec": {"command": ["ready"]}, "periodSeconds": 1},
+            "livenessProbe": {"exec": {"command": ["alive"]}, "periodSeconds": 1, "failureThreshold": 3},
+        }
+        life = world.live(pod({"containers": [{"name": "web", "image": "shop/web", **probes}]}))
+        await settle(0.5)
+        assert not life.ready
+        answers["ready"] = 0
+        await settle(2)
+        assert life.ready
+        answers["alive"] = 1
+        await settle(5)
+        assert life.facts.containers["web"].restarts == 1
+        assert ("Unhealthy", "Liveness probe failed: said so") in world.warnings
+
+    lived(tmp_path, program)

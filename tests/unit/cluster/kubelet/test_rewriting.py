@@ -1,0 +1,29 @@
+"""Without mounts of their own, programs are told the real place of each mounted path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seamark.cluster.kubelet.host import rewritten
+from seamark.cluster.kubelet.runtime import Mount
+
+MOUNTS = [Mount(Path("/p/v/conf"), "/etc/conf"), Mount(Path("/p/v/deep"), "/etc/conf/deep")]
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("/etc/conf", "/p/v/conf"),
+        ("/etc/conf/a.yaml", "/p/v/conf/a.yaml"),
+        ("--config=/etc/conf/a.yaml", "--config=/p/v/conf/a.yaml"),
+        ("cat /etc/conf/a '/etc/conf'", "cat /p/v/conf/a '/p/v/conf'"),
+        ("/etc/conf/deep/x", "/p/v/deep/x"),
+        ("/etc/conf2/a", "/etc/conf2/a"),
+        ("/usr/etc/conf", "/usr/etc/conf"),
+        ("/a:/etc/conf:/b", "/a:/p/v/conf:/b"),
+    ],
+)
+def test_a_mounted_path_is_rewritten_where_it_is_one(word: str, told: str) -> None:
+    assert rewritten(word, MOUNTS) == told
