@@ -11,12 +11,16 @@ from seamark.core.waker import Declaration
 from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
+from seamark.families.score.mirror.controller import controller as mirror
+from seamark.families.score.registrar.controller import controller as registrar
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
 FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
+    "score/registrar": lambda: (registrar(),),
+    "score/mirror": lambda: (mirror(),),
 }
 SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]
 
