@@ -13,6 +13,7 @@ from seamark.api.coordination import Lease
 from seamark.api.events import Event
 from seamark.api.meta import Object
 from seamark.core.controller import Controller, Group, kinds
+from seamark.core.status import Silent
 
 FOLLOW = ("get", "list", "watch")
 SINGLE = ("get",)  # never a list: it would open all the others
@@ -32,7 +33,8 @@ def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
     found |= {grant for kind in declared.singles for grant in _on(kind, SINGLE)}
     found |= {grant for kind in declared.children for grant in _on(kind, MAKE)}
     if isinstance(declared, Controller):
-        found |= _on(declared.kind, ("patch",), "status")
+        if not isinstance(declared.status, Silent):
+            found |= _on(declared.kind, ("patch",), "status")
         if declared.finalizer or declared.annotations:
             found |= _on(declared.kind, ("patch",))
         found |= _on(Event, ("create", "patch"))

@@ -1,11 +1,12 @@
 """Writing status: only our fields, only when they differ, only onto the object that was judged.
 
-Two modes, by who shares the status:
+Three modes, by who shares the status:
 - `ByManager`: our fields by server-side apply under a field manager of our own, always the full set that we own, with
   the resourceVersion that was judged (the API server ignores a uid on `/status`, and a status meant for a deleted
   object must not land on its successor).
 - `ByEntry`: our entries of a list that several controllers share, by a JSON patch that tests the resourceVersion;
   foreign entries are not even sent, so they stay as they are, in place and in order.
+- `Silent`: for a controller that makes children for an object whose status is others'. Nothing is ever written.
 """
 
 from __future__ import annotations
@@ -144,3 +145,22 @@ class ByEntry:
         """All entries, foreign ones too, as they stand; None where there is no list yet."""
         status = getattr(obj, "status", None)
         return None if status is None else getattr(status, self.entries.field)
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Says nothing: there is no field of the status that is ours. Troubles become events, by `announce`."""
+
+    conditions: tuple[ConditionType, ...] = ()
+
+    def said(self, _obj: Any, _judged: Any) -> None:
+        return None
+
+    def stamped(self, _judged: Any, _said: Any, _stamp: Stamp) -> None:
+        return None
+
+    def statements(self, _status: Any) -> Statements:
+        return {}
+
+    async def write(self, _client: Client, obj: Any, _status: Any) -> Any:
+        raise AssertionError(f"{obj.key}: a silent controller never gets here, as nothing ever differs")

@@ -13,6 +13,8 @@ from seamark.families.bindings.state import Settings
 from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
+from seamark.families.score.mirror.controller import controller as mirror
+from seamark.families.score.registrar.controller import controller as registrar
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
@@ -20,6 +22,8 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
     "bindings/boundendpoint": lambda: bindings(Settings()),
+    "score/registrar": lambda: (registrar(),),
+    "score/mirror": lambda: (mirror(),),
 }
 SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]
 

@@ -1,0 +1,39 @@
+"""Whether a runtime has answered for the Workload as it is now.
+
+- Only the exposure that names the Workload's uid counts: a namesake's does not.
+- Which generation an answer is for, the runtime says: by `status.observedWorkloadGeneration`, or by an
+  observedGeneration on one of its conditions, which is that of the exposure. Where it says neither, it has answered
+  when its words are others than those that stood when the registrar last wrote the spec.
+- So a write of the registrar never makes an old answer a new one.
+"""
+
+from __future__ import annotations
+
+from seamark.api.score import Workload, WorkloadExposure, WorkloadExposureStatus
+from seamark.families.score.exposures import STATUS_BEFORE, digest
+
+
+def missing(workload: Workload, exposure: WorkloadExposure | None) -> str:
+    """What stands between us and an answer, in words; empty when there is one for this generation."""
+    generation = workload.metadata.generation
+    if exposure is None or exposure.deleting:
+        return "No runtime was asked to publish yet"
+    if exposure.spec.workload_ref.uid != workload.uid:
+        return "The runtime was asked about another Workload of this name"
+    runtime = exposure.spec.runtime_class
+    status = exposure.status
+    if status is None or status == WorkloadExposureStatus():
+        return f"The runtime {runtime} has not published anything yet"
+    if status.observed_workload_generation is not None:
+        answered = status.observed_workload_generation == generation
+    else:
+        asked = exposure.spec.observed_workload_generation == generation
+        answered = asked and _answers_the_spec(exposure, status)
+    return "" if answered else f"The runtime {runtime} has not answered for generation {generation} yet"
+
+
+def _answers_the_spec(exposure: WorkloadExposure, status: WorkloadExposureStatus) -> bool:
+    observed = [one.observed_generation for one in status.conditions if one.observed_generation is not None]
+    if observed:
+        return max(observed) >= exposure.metadata.generation
+    return digest(status) != exposure.annotation(STATUS_BEFORE)

@@ -1,0 +1,36 @@
+"""The wiring of the registrar."""
+
+from __future__ import annotations
+
+from seamark.api.score import Workload, WorkloadExposure, WorkloadPlan
+from seamark.core.calls import Results
+from seamark.core.controller import Controller
+from seamark.core.status import Silent
+from seamark.core.view import View
+from seamark.families.score.registrar.reconcile import announce, desire, judge
+from seamark.families.score.registrar.state import ByName, Seen
+
+
+def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
+    if workload.deleting:
+        return None  # the exposure goes with it, by its owner reference
+    return Seen(
+        workload=workload,
+        plan=view.intent(WorkloadPlan, workload.key),
+        exposure=view.intent(WorkloadExposure, workload.key),
+    )
+
+
+def controller() -> Controller[Seen]:
+    return Controller(
+        name="score-registrar",
+        kind=Workload,
+        reads=(WorkloadPlan,),
+        children=(WorkloadExposure,),
+        ownership=ByName(),
+        observe=observe,
+        desire=desire,
+        judge=judge,
+        announce=announce,
+        status=Silent(),
+    )
