@@ -301,7 +301,8 @@ class Loop:
         overdue = services.expectations.overdue(item, now)
         for expectation in overdue:
             services.expectations.extend(expectation, now)
-            self._beside(self._decide(expectation))
+            if not expectation.informer.listing:
+                self._beside(self._decide(expectation))
         services.queue.add_after(item, services.expectations.patience(item, now))
 
     async def _decide(self, expectation: Expectation) -> None:
@@ -315,7 +316,9 @@ class Loop:
             log.info("can't look at what we wrote", kind=informer.name, error=error.message)
         else:
             shown = expectation.version and number(live.metadata.resource_version) >= expectation.version
-            if shown:
+            if informer.listing:
+                pass  # somebody was quicker; to begin again and again would never end
+            elif shown:
                 log.warning("the watch is behind; listing again", kind=informer.name)
                 informer.watch.restart()
             else:

@@ -176,6 +176,11 @@ class Informer(Source, Generic[T]):
         self._observers: list[Callable[[Informer[T], Change[T]], None]] = []
         self._progress: list[Callable[[Informer[T]], None]] = []
 
+    @property
+    def listing(self) -> bool:
+        """A list is under way: what it will show, and what is followed from it, is not here yet."""
+        return self.listed < self.lists
+
     def on_change(self, observer: Callable[[Informer[T], Change[T]], None]) -> None:
         self._observers.append(observer)
 
@@ -222,7 +227,7 @@ class Informer(Source, Generic[T]):
 
     def _reached(self, version: str) -> None:
         self.trouble = None
-        if self.listed == self.lists:  # inside a list, versions come in no order
+        if not self.listing:  # inside a list, versions come in no order
             self.revision = max(self.revision, number(version))
             self._progressed()
 
