@@ -50,7 +50,7 @@ class Pair:
 
     @property
     def work_ratio(self) -> float:
-        """The same by the CPU that everybody used who took part: others on the machine change it little."""
+        """The same by the CPU that everybody used who took part: others on the machine change it less than times."""
         return self.operated.load.work / self.floor.load.work
 
     @property
