@@ -34,6 +34,7 @@ from tests.unit.core.scripted import (
     Lamp,
     ScriptedStream,
     ScriptedTransport,
+    TopOfTheRange,
     bookmark,
     failed,
     line,
@@ -79,11 +80,6 @@ def brief(event: Event) -> str:  # noqa: PLR0911  one row per event
             return "trouble"
         case Restarted():
             return "restarted"
-
-
-class TopOfTheRange(Random):
-    def random(self) -> float:
-        return 1.0
 
 
 def follow(
