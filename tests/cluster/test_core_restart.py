@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import shutil
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +119,50 @@ def test_a_restart_with_a_board_that_does_not_answer_yet_unsays_nothing(
             assert await api.greeting("a") == before
 
     on_real_api_server(control_plane, namespace, test)
+
+
+def test_a_cluster_restored_from_a_backup_is_followed_from_there(own_plane: ControlPlane, tmp_path: Path) -> None:
+    install(own_plane, GREETING)
+    data, backup = own_plane.directory / "etcd", tmp_path / "backup"
+
+    def down() -> None:
+        own_plane.api_server.kill()
+        own_plane.etcd.kill()
+
+    def up() -> None:
+        own_plane.etcd.start()
+        own_plane.api_server.start()
+        own_plane.wait_ready()
+
+    def back_up() -> None:
+        down()
+        shutil.copytree(data, backup)
+        up()
+
+    def restore() -> None:
+        down()
+        shutil.rmtree(data)
+        shutil.copytree(backup, data)
+        up()
+
+    async def test(api: Api) -> None:
+        async with operating(own_plane, watch_lifetime=10) as operator:
+            await api.greet("kept")
+            await until(lambda: api.ready("kept"), "it is ready")
+            await until(lambda: operator.quiet, "nothing is left to do")
+            await asyncio.to_thread(back_up)
+            names = [f"lost{number}" for number in range(50)]
+            await greet_all(api, names)
+            await until(lambda: api.all_ready(names), "all are ready", 60)
+            await asyncio.to_thread(restore)
+            await api.change("kept", text="after the restore")
+            await api.greet("new")
+            await until(lambda: api.all_ready(["kept", "new"]), "what is there now is ready", 60)
+            cache = operator.informers[Greeting].cache
+            await until(lambda: len(cache) == 2, "what was lost is forgotten")
+
+    async def program() -> None:
+        async with admin(own_plane, "default") as api:
+            await test(api)
+
+    asyncio.run(program())

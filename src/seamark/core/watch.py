@@ -126,6 +126,7 @@ class Watch(Generic[T]):
     state: State = field(default=State.STREAM, init=False)
     version: str = field(default="", init=False)  # everything up to here was handed on
     _streams_lists: bool = field(default=True, init=False)  # the server has streaming lists, as far as we know
+    _doubted: bool = field(default=False, init=False)  # there was trouble: the server may not be what it was
     _attempts: int = field(default=0, init=False)
     _current: asyncio.Task[None] | None = field(default=None, init=False)
     _interrupted: bool = field(default=False, init=False)
@@ -144,6 +145,7 @@ class Watch(Generic[T]):
                 self._start_over()
                 await asyncio.sleep(self._pause())
             except SeamarkError as error:
+                self._doubted = True
                 sink(Trouble(error))
                 await asyncio.sleep(self._pause(error))
 
@@ -205,16 +207,29 @@ class Watch(Generic[T]):
 
     def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
         self.version = version
+        self._doubted = False
         self.state = State.WATCH  # attempts count on: a server that forgets its list at once is not to be stormed
         sink(Synced(version))
 
     # ---- following
 
     async def _follow(self, sink: Callable[[Event], None]) -> None:
+        if self._doubted:
+            await self._still_known()
         async with self._open({"resourceVersion": self.version}) as stream:
             heard = await self._read(stream, sink)
         if not heard:  # closed without a word: by a proxy, or a server that is going down
             await asyncio.sleep(self._pause())
+
+    async def _still_known(self) -> None:
+        """After an interruption: raises Expired where the server does not know our version.
+
+        A server that was restored from a backup says nothing to a watch from its future, not even bookmarks, for as
+        long as it takes to get there; asked for a list it says so.
+        """
+        query = {**self.selectors, "resourceVersion": self.version, "resourceVersionMatch": "NotOlderThan"}
+        await self.client.list_page(self.kind, namespace=self.namespace, query=query, limit=1)
+        self._doubted = False
 
     def _open(self, query: Mapping[str, str]) -> Any:
         lifetime = int(self.settings.lifetime * (0.5 + self.random.random() / 2))

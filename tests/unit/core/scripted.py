@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, ClassVar
 
 from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire
@@ -61,6 +62,13 @@ def failed(code: int, reason: str = "", message: str = "no", **details: Any) -> 
 
 def ok(body: Any, status: int = 200) -> Answer:
     return Answer(status, json.dumps(body).encode())
+
+
+class TopOfTheRange(Random):
+    """Chance that always gives the most: a pause with jitter is exactly as long as it can be."""
+
+    def random(self) -> float:
+        return 1.0
 
 
 HANG = object()  # in a script: from here on, nothing comes

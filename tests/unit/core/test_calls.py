@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 import pytest
@@ -15,14 +14,10 @@ from seamark.core.calls import Call, Calls, Failed, Results
 from seamark.core.errors import Fenced, Refused
 from seamark.core.queue import Item
 from seamark.core.source import Fresh, NotYet, Stale
+from tests.unit.core.scripted import TopOfTheRange
 from tests.virtual_time import elapsed, run
 
 ITEM, OTHER = Item("lamps", Key("ns", "a")), Item("lamps", Key("ns", "b"))
-
-
-class TopOfTheRange(Random):
-    def random(self) -> float:
-        return 1.0
 
 
 @dataclass

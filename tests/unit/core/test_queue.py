@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from seamark.api.meta import Key
 from seamark.core.backoff import Backoff
 from seamark.core.queue import Item, Queue
+from tests.unit.core.scripted import TopOfTheRange
 from tests.virtual_time import NothingLeft, elapsed, run, settle
 
 
@@ -26,9 +27,7 @@ A, B, C = item("a"), item("b"), item("c")
 
 def steady() -> Queue:
     """Backoff of exactly 1, 2, 4, 8 and from then on 10 seconds."""
-    top = Random()
-    top.random = lambda: 1.0  # type: ignore[method-assign]
-    return Queue(top, Backoff(first=1.0, most=10.0))
+    return Queue(TopOfTheRange(), Backoff(first=1.0, most=10.0))
 
 
 def scenario(test: Callable[[Queue], Coroutine[Any, Any, None]]) -> Callable[[], None]:

@@ -34,6 +34,7 @@ from tests.unit.core.scripted import (
     Lamp,
     ScriptedStream,
     ScriptedTransport,
+    TopOfTheRange,
     bookmark,
     failed,
     line,
@@ -79,11 +80,6 @@ def brief(event: Event) -> str:  # noqa: PLR0911  one row per event
             return "trouble"
         case Restarted():
             return "restarted"
-
-
-class TopOfTheRange(Random):
-    def random(self) -> float:
-        return 1.0
 
 
 def follow(
@@ -221,6 +217,23 @@ def test_a_bookmark_of_the_past_shows_a_restored_cluster_and_leads_to_a_new_list
     transport = ScriptedTransport(streams=[[bookmark(500, initial=True), bookmark(20)], restored])
     seen, _ = follow(transport, 5)
     assert seen.brief() == ["restarted", "synced@500", "restarted", "+a@30", "synced@30"]
+
+
+def test_a_server_restored_to_the_past_is_found_out_after_an_interruption() -> None:
+    # It would say nothing to a watch from its future: no event, no bookmark.
+    script = [[bookmark(500, initial=True), NoAnswerError("cut")], [bookmark(30, initial=True), HANG]]
+    transport = ScriptedTransport(respond=lambda _request: TOO_LARGE, streams=script)
+    seen, _ = follow(transport, 10)
+    assert seen.brief() == ["restarted", "synced@500", "trouble", "restarted", "synced@30"]
+    (asked,) = transport.sent
+    assert (asked.query["resourceVersion"], asked.query["resourceVersionMatch"]) == ("500", "NotOlderThan")
+    assert asked.query["limit"] == "1"
+
+
+def test_an_ordinary_end_of_a_watch_raises_no_doubt() -> None:
+    transport = ScriptedTransport(streams=[[bookmark(5, initial=True)], [bookmark(6)], [HANG]])
+    follow(transport, 1)
+    assert transport.sent == []
 
 
 def test_a_server_that_expires_every_list_at_once_is_asked_ever_more_rarely() -> None:
