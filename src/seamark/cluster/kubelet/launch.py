@@ -73,6 +73,8 @@ def bind(source: str, target: str, read_only: bool = False) -> None:
 def mount_all(mounts: list[tuple[str, str, bool]], staging: str) -> None:
     check(_libc.unshare(CLONE_NEWNS), "a mount namespace")
     mount("", "/", "", MS_REC | MS_PRIVATE)
+    # Links are followed now: an absolute one (/var/run → /run) would lead out of a mirrored root.
+    mounts = [(source, os.path.realpath(target), read_only) for source, target, read_only in mounts]
     root = ""
     if any(nearest(target) == "/" for _, target, _ in mounts):
         mirror("/", staging)
@@ -80,7 +82,7 @@ def mount_all(mounts: list[tuple[str, str, bool]], staging: str) -> None:
     mirrored: list[str] = [root or "/"]
     placed: list[str] = []
     for source, target, read_only in sorted(mounts, key=lambda one: one[1]):
-        path = root + os.path.normpath(target)
+        path = root + target
         above = nearest(path)
         ours = above in mirrored or any(above == one or above.startswith(one + "/") for one in placed)
         if above != path and not ours:

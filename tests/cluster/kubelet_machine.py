@@ -1,0 +1,149 @@
+"""A whole cluster in a closed network: a real control plane, the process kubelet, routed Services and DNS."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from seamark.cluster.kubelet.credentials import KubeletPki
+from seamark.cluster.network.closed import ClosedNetwork
+from seamark.cluster.real.plane import ControlPlane, Options
+from tests.cluster.requests import eventually, request
+
+START = "from seamark.cli.kubelet import app; app()"
+ECHO = "seamark.dev/echo:v1"
+
+
+@dataclass(frozen=True)
+class Machine:
+    plane: ControlPlane
+    kubelet: subprocess.Popen[bytes]
+    log: Path
+
+    def apply(self, *documents: dict[str, Any], namespace: str) -> None:
+        self.plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump_all(documents))
+
+    def get(self, path: str) -> dict[str, Any]:
+        return request(self.plane, "GET", path).body
+
+    def pod(self, namespace: str, name: str) -> dict[str, Any]:
+        return self.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
+
+    def ready(self, namespace: str, name: str) -> bool:
+        return condition(self.pod(namespace, name), "Ready") == "True"
+
+    def logs(self, namespace: str, name: str, *options: str) -> str:
+        return self.plane.kubectl("logs", "-n", namespace, name, *options)
+
+    def ended(self, namespace: str, name: str, seconds: float = 30) -> str:
+        """The log of a Pod that runs to its end."""
+        phases = ("Succeeded", "Failed")
+        eventually(
+            lambda: self.pod(namespace, name).get("status", {}).get("phase") in phases, f"{name} has ended", seconds
+        )
+        return self.logs(namespace, name)
+
+    def namespace(self, name: str) -> str:
+        made = request(self.plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        assert made.code == 201, made.body
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"  # without it the API server takes no Pods
+        eventually(lambda: request(self.plane, "GET", account).code == 200, "the namespace has its service account")
+        return name
+
+
+@contextmanager
+def running_machine(*options: str, table: dict[str, Any] | None = None) -> Iterator[Machine]:
+    with ClosedNetwork() as network, tempfile.TemporaryDirectory() as folder:
+        pki, images, log = Path(folder, "pki"), Path(folder, "images.yaml"), Path(folder, "kubelet.log")
+        images.write_text(yaml.safe_dump({"images": table or {}}))
+        flags = KubeletPki(pki).api_server_flags()
+        with ControlPlane(Options(bind_address=network.node, api_server_flags=flags)) as plane:
+            command = [sys.executable, "-c", START, f"--kubeconfig={plane.kubeconfig}", f"--pki={pki}"]
+            with log.open("wb") as out:
+                kubelet = subprocess.Popen([*command, f"--images={images}", *options], stderr=out)
+            machine = Machine(plane, kubelet, log)
+            try:
+                eventually(lambda: "the node is ready" in log.read_text() or kubelet.poll() is not None, "a node")
+                assert kubelet.poll() is None, log.read_text()
+                yield machine
+            finally:
+                kubelet.terminate()
+                kubelet.wait(20)
+
+
+def condition(pod: dict[str, Any], type_: str) -> str:
+    found = (one["status"] for one in pod.get("status", {}).get("conditions", ()) if one["type"] == type_)
+    return str(next(found, "Unknown"))
+
+
+def a_pod(name: str, container: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    whole = {"terminationGracePeriodSeconds": 5, **spec, "containers": [{"name": "main", "image": ECHO, **container}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": whole}
+
+
+def python(name: str, code: str, container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """A Pod that runs a program to its end."""
+    inside = {"command": [sys.executable, "-c", code], **(container or {})}
+    return a_pod(name, inside, **{"restartPolicy": "Never", **spec})
+
+
+def echo_deployment(name: str, replicas: int = 3) -> list[dict[str, Any]]:
+    """A Deployment of the echo image, and a Service in front of it."""
+    container = {
+        "name": "echo",
+        "image": ECHO,
+        "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "ports": [{"name": "http", "containerPort": 3000}],
+        "readinessProbe": {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 1},
+    }
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 5},
+    }
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec},
+        a_service(name, [{"name": "web", "port": 80, "targetPort": "http"}]),
+    ]
+
+
+def a_service(name: str, ports: list[dict[str, Any]], **spec: Any) -> dict[str, Any]:
+    whole = {"selector": {"app": name}, "ports": ports, **spec}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": whole}
+
+
+def endpoints(machine: Machine, namespace: str, service: str) -> list[str]:
+    """The addresses of a Service's ready endpoints."""
+    path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    found = []
+    for one in machine.get(f"{path}?labelSelector=kubernetes.io/service-name={service}")["items"]:
+        found += [each["addresses"][0] for each in one["endpoints"] or () if each["conditions"].get("ready")]
+    return sorted(found)
+
+
+def processes(text: str) -> list[int]:
+    """Processes that have this text in their environment or command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if text.encode() in (entry / "environ").read_bytes() + b"\0" + (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def interfaces() -> list[str]:
+    """The Pods' ends at the bridge, in this network."""
+    lines = Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]
+    return [name for line in lines if (name := line.split(":")[0].strip()).startswith("sm")]
