@@ -89,7 +89,7 @@ def _legal(name: str, condition: dict[str, Any]) -> None:
 
 def check_record(world: World) -> None:
     """Over the whole run: bounded retries that honour Retry-After, and no writing back and forth."""
-    tries = Counter((write.method, write.path) for write in world.writes)
+    tries = Counter(write.target for write in world.writes)
     for (method, path), count in tries.items():
         if count > MOST_TRIES:
             raise Violation("bounded retries", f"{method} {path} was sent {count} times")
@@ -114,7 +114,7 @@ def _retry_after(writes: list[Write]) -> None:
         if write.code != 429:
             continue
         for later in writes[number + 1 :]:
-            same = (later.method, later.path, later.life) == (write.method, write.path, write.life)
+            same = later.life == write.life and later.target == write.target
             if same and later.time < write.time + 3 - 1e-6 and later.number > write.number:
                 raise Violation(
                     "retry after", f"{write.path} was told to wait 3 s, and waited {later.time - write.time:.3f}"

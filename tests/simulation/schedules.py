@@ -1,6 +1,6 @@
 """Which schedules there are, and in which order they attack.
 
-1. Every request of a scenario × every fault.
+1. Every request of a scenario times every fault.
 2. Pairs of faults, close to each other.
 3. Swarms: each seed has its own subset of faults, its own places, and users who wait for rest or do not.
 """

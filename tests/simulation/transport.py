@@ -70,7 +70,9 @@ class Link:
         if self.dead:
             raise NoAnswerError("this process is dead", sent=False)
 
-    async def _fault(self, fault: Fault, number: int, request: Request) -> Answer | None:
+    async def _fault(  # noqa: PLR0911  one row per fault
+        self, fault: Fault, number: int, request: Request
+    ) -> Answer | None:
         world = self._world
         match fault:
             case Fault.CRASH_BEFORE:
@@ -123,6 +125,7 @@ class Link:
         if refusal := self._world.refusal(request):
             yield _Finished(refusal)
             return
+        self._world.resumes(request)
         again = self._world.sent_last(request)
         async with self._inner.stream(request) as stream:
             yield _Watched(stream, self._world, again) if stream.status == 200 else stream

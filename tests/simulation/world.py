@@ -54,6 +54,12 @@ class Write:
         return self.path.endswith("/status")
 
     @property
+    def target(self) -> tuple[str, str]:
+        """What is done to which object: what is made is named in the body."""
+        name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
+        return self.method, f"{self.path}/{name}"
+
+    @property
     def took_effect(self) -> bool:
         return self.code < 300
 
@@ -92,7 +98,7 @@ class World:
         self.store = Store(
             clock=self.clock,
             chance=Random(seed),
-            settings=StoreSettings(pace=Pace(bookmark=1800, lifetime=50_000)),
+            settings=StoreSettings(pace=Pace(bookmark=1800, lifetime=50_000), controllers=False),
         )
         self.outside = scenario.outside()
         self.requests = 0
@@ -113,6 +119,7 @@ class World:
         self.intentions = 0  # acts that wait for their moment
         self.failures: list[tuple[float, str, str]] = []  # (time, method, path) of requests that had no good answer
         self.operator_is_writing = False
+        self._restored_to: int | None = None  # the last revision of the past that both timelines share
         self._to_repeat: set[str] = set()  # kinds whose next watch begins with what was sent last
         self._violation: Violation | None = None
 
@@ -120,6 +127,7 @@ class World:
 
     def live(self) -> None:
         """Starts the operator, a new process each time."""
+        self._restored_to = None
         self._lives += 1
         self._link = Link(self)
         world = OperatorWorld(self._link, self.clock, Random(f"{self._lives}"), f"operator-{self._lives}")
@@ -190,6 +198,7 @@ class World:
                 self._lasts(fault, 5)
             case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
+                self._restored_to = self.store.revisions.current
                 if fault is Fault.RESTORE_BUMPED:
                     self.store.revisions.current += BUMP
                     self.store.compact()
@@ -229,6 +238,16 @@ class World:
         if self.under(Fault.NAMESPACE) and request.method == "POST":
             return refused(403, "Forbidden", "unable to create new content in a namespace that is being terminated")
         return None
+
+    def resumes(self, request: Request) -> None:
+        """A watch resumes. From a version of a lost past that exists again, with other content, nobody can know.
+
+        This is why Kubernetes asks administrators to restart all controllers after a restore that reuses revisions.
+        """
+        version = int(request.query.get("resourceVersion") or 0)
+        if self._restored_to is not None and self._restored_to < version <= self.store.revisions.current:
+            self.tell("the administrator restarts the operator, as after any restore")
+            self.restart_operator()
 
     def sent_last(self, request: Request) -> bytes:
         """After a cut with duplicates: the event of the very version from which a watch resumes, once more."""

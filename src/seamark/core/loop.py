@@ -205,6 +205,7 @@ class Loop:
         answers, trouble = await self._applier.ensure(
             item, obj, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
         )
+        self._heed(item, trouble)
         pruning = await self._applier.prune(item, existing, wanted.children.values())
         if obj.deleting and not wanted.finalizer and not pruning:
             await self._let_go(item, controller, obj)
@@ -229,12 +230,18 @@ class Loop:
         answers, trouble = await self._applier.ensure(
             item, owner, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
         )
+        self._heed(item, trouble)
         await self._applier.prune(item, existing, wanted.children.values())
         reports = controller.report(seen, answers)
         controller.reports.publish(item.key, reports)
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
             self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
+
+    def _heed(self, item: Item, trouble: Retry | None) -> None:
+        """Whatever else comes of this pass, the key does not come back before the time the server has asked for."""
+        if trouble is not None and trouble.after:
+            self._services.queue.hold(item, trouble.after)
 
     def _existing(self, item: Item, controller: Declaration, owner: Object, wanted: Wanted, view: View) -> list[Object]:
         """Our children as the cache has them. Wanted names are read too: a stranger on one wakes us when it goes."""

@@ -110,9 +110,13 @@ class Queue:
         """Again after its backoff. `at_least` is what the server asked for: nothing brings the key back before."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
-        if at_least > 0:
-            self._not_before[item] = asyncio.get_running_loop().time() + at_least
+        self.hold(item, at_least)
         self.add_after(item, max(at_least, self._backoff.pause(self._random, failures)))
+
+    def hold(self, item: Item, seconds: float) -> None:
+        """The server has asked to be left alone for so long: nothing brings the key back before."""
+        if seconds > 0:
+            self._not_before[item] = asyncio.get_running_loop().time() + seconds
 
     def succeeded(self, item: Item) -> None:
         self._failures.pop(item, None)
@@ -174,6 +178,7 @@ class Queue:
         while self._heap and self._heap[0][0] <= now:
             when, _, item = heapq.heappop(self._heap)
             if self._later.get(item) == when:
+                del self._later[item]  # first: `add` may set it anew, for a key that is held
                 self.add(item)
         self._timer = None
         self._arm()

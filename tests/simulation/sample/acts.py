@@ -45,7 +45,7 @@ def delete(world: World, name: str) -> None:
         world.store.delete(GREETINGS, NAMESPACE, name)
 
 
-def recreate(world: World, name: str, **spec: str) -> None:
+def recreate(world: World, name: str, text: str, board: str) -> None:
     """Deletes it, and makes it again as soon as the name is free: at once where nothing holds it."""
     delete(world, name)
     world.intentions += 1
@@ -58,7 +58,7 @@ def recreate(world: World, name: str, **spec: str) -> None:
         world.intentions -= 1
         if found is None:  # otherwise the past came back, and it was never deleted
             world.act("the name is free: it comes again")
-            create(world, name, **spec)
+            create(world, name, text=text, board=board)
 
     again()
 

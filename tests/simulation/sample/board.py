@@ -1,4 +1,4 @@
-"""The twin of the board outside: it keeps the board's contract, has the troubles that the world sends, and remembers."""
+"""The twin of the board outside: it keeps the contract, has the troubles that the world sends, and remembers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ NEVER = float("-inf")
 
 
 class TwinBoard:
-    """- `confirmed`: when a board last told us that it shows this text, while it does. `troubled`: when it last failed an owner.
+    """- `confirmed`: when a board last told us that it shows this text, while it does.
+    - `troubled`: when a board last failed an owner.
     - `made` counts posts that came and went, not how often they were confirmed.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.simulation.invariants import conditions_of
@@ -56,7 +57,7 @@ def _annotations(obj: Any) -> Any:
     return {name: value for name, value in (obj["metadata"].get("annotations") or {}).items() if name != ANNOTATION}
 
 
-READINGS = {
+READINGS: dict[str, Callable[[Any], Any]] = {
     "spec": lambda obj: obj["spec"],
     "labels": lambda obj: obj["metadata"].get("labels"),
     "annotations": _annotations,

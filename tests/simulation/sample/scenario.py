@@ -1,4 +1,4 @@
-"""The sample family in the simulator: greetings, their ConfigMaps and a board outside, and all that people do to them."""
+"""The sample family in the simulator: greetings, their ConfigMaps, a board outside, and what people do to them."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ class SampleScenario:
         for obj in world.store.objects(GREETINGS):
             self._truth.learn(obj)
             self._let_go(obj)
+        self._truth.learn_again(world.store.objects("configmaps"))
 
     def empty(self, world: World) -> None:
         acts.empty_namespace(world)

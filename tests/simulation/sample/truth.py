@@ -38,6 +38,18 @@ class Truth:
     def learn(self, obj: Any) -> None:
         self._specs[(obj["metadata"]["uid"], obj["metadata"]["generation"])] = obj["spec"]
 
+    def learn_again(self, config_maps: list[Any]) -> None:
+        """The past is back: these are the ConfigMaps, whatever was heard of others."""
+        now = self._world.clock.monotonic()
+        for history in self._texts.values():
+            history.append((now, None))
+        for holders in self._holders.values():
+            holders.append((now, None))
+        for obj in config_maps:
+            self._holders.setdefault(obj["metadata"]["name"], []).append((now, owners(obj)))
+            for owner in owners(obj):
+                self._texts.setdefault(owner, []).append((now, obj["data"].get("text")))
+
     def config_map_changed(self, event: Event) -> None:
         now = self._world.clock.monotonic()
         for obj, text in ((event.old, None), (event.new, (event.new or {}).get("data", {}).get("text"))):
@@ -108,12 +120,15 @@ class Truth:
         return any(time >= lately and "/configmaps" in path for time, _, path in self._world.failures)
 
     def _board_failed(self, obj: Any) -> bool:
-        place = (obj["spec"].get("board", ""), obj["metadata"]["uid"])
-        return bool(self._world.outside.troubled.get(place, NEVER) >= self._world.clock.monotonic() - TOLD_LATELY)
+        """The board it should be on; or, while it goes, any that it may still be on."""
+        lately, uid, going = self._world.clock.monotonic() - TOLD_LATELY, obj["metadata"]["uid"], _is_going(obj)
+        troubles = self._world.outside.troubled.items()
+        board = obj["spec"].get("board", "")
+        return any(time >= lately and owner == uid and (going or name == board) for (name, owner), time in troubles)
 
     def _unsays_nothing(self, obj: Any, name: str, before: Any, condition: Any) -> None:
         """What was verified is not taken back for want of an answer before its evidence is too old."""
-        if before is None or before["status"] != "True" or name == "Ready":
+        if before is None or before["status"] != "True" or name == "Ready" or _is_going(obj):
             return
         if set(self._world.befallen) & set(RESTORES):
             return  # the outside did not go back with the cluster
@@ -131,7 +146,7 @@ class Truth:
         """What is not as it should be with a greeting at rest; empty when all is."""
         world = self._world
         meta, spec = obj["metadata"], obj["spec"]
-        if "deletionTimestamp" in meta:
+        if _is_going(obj):
             return "it is still being deleted"
         config_map = world.store.get("configmaps", NAMESPACE, meta["name"])
         if config_map is None:
@@ -186,3 +201,7 @@ class Truth:
             if owner not in alive and not set(world.befallen) & set(RESTORES):
                 return f"{text!r} is left on {board}"
         return ""
+
+
+def _is_going(obj: Any) -> bool:
+    return "deletionTimestamp" in obj["metadata"]
