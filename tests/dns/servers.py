@@ -19,6 +19,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.tsig
 import dns.update
+
 from seamark.cluster.real.ports import Ports
 from seamark.providers.dns.link import Server, TsigKey
 
