@@ -19,9 +19,10 @@ import structlog
 from seamark.api.meta import Object, ObjectMeta
 from seamark.core.apply import Answers, Applier
 from seamark.core.cache import Index
-from seamark.core.calls import Calls
+from seamark.core.calls import Calls, Results
 from seamark.core.client import Client
 from seamark.core.clock import Clock
+from seamark.core.conditions import Awaited
 from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
 from seamark.core.events import Events, Notice
@@ -70,6 +71,7 @@ class Loop:
         self.waker = Waker(controllers, services.informers, services.followers.values(), self._add)
         self._woken: dict[Item, float] = {}  # since when a key has something to do
         self._passed: dict[Item, float] = {}  # when a key that keeps a spacing had its last pass
+        self._awaiting: dict[Item, float] = {}  # since when a key's first statement waits for reports
         self._background: set[asyncio.Task[None]] = set()
         self._slice = TimeSlice()
         self._draining = False
@@ -210,8 +212,9 @@ class Loop:
         if obj.deleting and not wanted.finalizer and not pruning:
             await self._let_go(item, controller, obj)
         else:
-            answers_due = services.calls.waiting_since(item, results)
-            await self._say(item, controller, obj, controller.judge(seen, answers), answers_due)
+            judged = controller.judge(seen, answers)
+            answers_due = self._answers_due(item, controller, results, judged)
+            await self._say(item, controller, obj, judged, answers_due)
             for notice in controller.announce(seen, answers) if controller.announce else ():
                 services.events.notice(obj, notice)
         self._come_again(item, view, answers, trouble)
@@ -251,6 +254,16 @@ class Loop:
         found = [child for kind in controller.children for child in view.by(self._owners[(item.kind, kind)], token)]
         self.waker.dependencies.record(item, view.reads)
         return found
+
+    def _answers_due(self, item: Item, controller: Controller[Any], results: Results, judged: Any) -> float | None:
+        """Since when answers are under way: to the key's own calls, or reports that it judges from."""
+        since = self._services.calls.waiting_since(item, results)
+        if since is not None:
+            return since
+        if any(isinstance(condition, Awaited) for condition in controller.status.statements(judged).values()):
+            return self._awaiting.setdefault(item, self._services.clock.monotonic())
+        self._awaiting.pop(item, None)
+        return None
 
     async def _let_go(self, item: Item, controller: Controller[Any], obj: Any) -> None:
         if metadata := without_finalizer(controller, obj):
@@ -297,6 +310,7 @@ class Loop:
         self.waker.forget(item)
         self._woken.pop(item, None)
         self._passed.pop(item, None)
+        self._awaiting.pop(item, None)
         if len(view.reads) > 1:  # it is there but not ours: what it depends on may change that
             self.waker.dependencies.record(item, view.reads)
 

@@ -2,8 +2,8 @@
 
 - A condition for which nobody has answered yet leaves standing what was said of this generation before, for one
   shelf life after the start; so a restart un-says nothing, and nothing unverified stands for ever.
-- While answers are under way, a first statement waits for them for a moment: then it is one write instead of two.
-  It never waits where what stands now would be a lie meanwhile.
+- While answers or reports are under way, a first statement waits for them for a moment: then it is one write instead
+  of two. It never waits where what stands now would be a lie meanwhile.
 - A flip of the summary condition becomes an event, after the write was acknowledged.
 """
 

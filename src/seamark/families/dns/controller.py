@@ -1,0 +1,159 @@
+"""The wiring: objects → wishes → zones → reports → status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seamark.api.dns import DNSEndpoint, DNSEndpointSpec
+from seamark.api.meta import Key
+from seamark.core.cache import Index
+from seamark.core.calls import Results
+from seamark.core.controller import Controller, Group
+from seamark.core.source import Fresh, Reports, Stale
+from seamark.core.status import ByManager
+from seamark.core.view import View
+from seamark.core.waker import Declaration
+from seamark.families.dns import zone as zones
+from seamark.families.dns.plan import Planner
+from seamark.families.dns.reconcile import Seen, announce, desire, judge, remembered
+from seamark.families.dns.registry import Registry
+from seamark.families.dns.rules import Rules
+from seamark.families.dns.state import CONDITIONS, FINALIZER, ZONES, Ref, ZoneReport
+from seamark.families.dns.wishes import Wishes, wishes
+from seamark.families.dns.work import Work
+from seamark.families.dns.zone import SeenZone, Subject
+from seamark.providers.dns.model import Provider
+
+SOURCE = "crd"
+MOST_READ = 100_000  # objects whose wishes are remembered
+
+
+@dataclass(frozen=True)
+class Timing:
+    """`spacing`: at least so long between two plans of a zone. `poll`: how often the serial is asked for."""
+
+    spacing: float = 0.5
+    poll: float = 30.0
+    shelf_life: float = 120.0
+
+
+class Wiring:
+    """What the keys of the family share: the rules, and what each object wishes for, read once for each spec."""
+
+    def __init__(self, provider: Provider, rules: Rules, timing: Timing) -> None:
+        self._rules = rules
+        self._timing = timing
+        self._read: dict[Key, tuple[DNSEndpointSpec, Wishes]] = {}
+        self._planners = {zone: Planner(rules, Registry(rules)) for zone in rules.zones}
+        self.work = Work(provider, timing.shelf_life)
+        self.reports: Reports[ZoneReport] = Reports("zone reports")
+        self.of_zone = Index(DNSEndpoint, self.zones_of, "endpoints of a zone")
+
+    def wishes_of(self, endpoint: DNSEndpoint) -> Wishes:
+        known = self._read.get(endpoint.key)
+        if known is not None and known[0] == endpoint.spec:
+            return known[1]
+        if len(self._read) >= MOST_READ:
+            self._read.clear()
+        found = wishes(endpoint.spec.endpoints, self._rules)
+        self._read[endpoint.key] = (endpoint.spec, found)
+        return found
+
+    def zones_of(self, endpoint: DNSEndpoint) -> Iterable[str]:
+        known = [zone for zone in remembered(endpoint) if zone in self._rules.zones]
+        return dict.fromkeys([*self.wishes_of(endpoint).zones, *known])
+
+    def hidden(self, endpoint: DNSEndpoint) -> bool:
+        rules, meta = self._rules, endpoint.metadata
+        if endpoint.deleting:
+            return False  # what we have marked, we let go
+        if rules.namespace and meta.namespace != rules.namespace:
+            return True
+        return not (rules.labels.match(meta.labels) and rules.annotations.match(meta.annotations))
+
+    # ---- a zone
+
+    def observe_zone(self, view: View, key: Key, results: Results) -> SeenZone | None:
+        zone = "" if key.name == "." else key.name
+        found = view.by(self.of_zone, zone)
+        if not found:
+            return None
+        subjects = tuple(self._subject(endpoint) for endpoint in found)
+        fact = view.fact(self.work.contents, zone)
+        content = fact.value if isinstance(fact, Fresh | Stale) else None
+        refused = view.fact(self.work.refusals, zone)
+        plan = None
+        if content is not None:
+            plan = self._planners[zone].plan(content, zones.claims(zone, subjects), zones.held(subjects))
+        return SeenZone(
+            zone=zone,
+            subjects=subjects,
+            content=content,
+            fresh=isinstance(fact, Fresh),
+            plan=plan,
+            refusals=refused.value if isinstance(refused, Fresh) else {},
+            results=results,
+            every=self._timing.poll,
+            at=zones.affected(plan),
+        )
+
+    def _subject(self, endpoint: DNSEndpoint) -> Subject:
+        meta = endpoint.metadata
+        return Subject(
+            ref=Ref(SOURCE, meta.namespace, meta.name),
+            key=endpoint.key,
+            uid=meta.uid,
+            generation=meta.generation,
+            wishes=self.wishes_of(endpoint),
+            deleting=endpoint.deleting,
+            settled=not self._rules.finalizing or FINALIZER in (meta.finalizers or ()),
+            hidden=self.hidden(endpoint),
+        )
+
+    # ---- an object
+
+    def observe(self, view: View, endpoint: DNSEndpoint, _results: Results) -> Seen | None:
+        if self.hidden(endpoint):
+            return None
+        meta, found = endpoint.metadata, self.wishes_of(endpoint)
+        said = {
+            "" if key.name == "." else key.name: report
+            for key, report in view.reports(self.reports, endpoint.key).items()
+            if (report.uid, report.generation, report.wishes) == (meta.uid, meta.generation, found)
+        }
+        return Seen(endpoint, found, said, self._rules)
+
+
+def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) -> tuple[Declaration, ...]:
+    timing = timing or Timing()
+    wiring = Wiring(provider, rules, timing)
+    return (
+        Group(
+            name="dnszones",
+            keyed={DNSEndpoint: lambda endpoint: [Key("", zone or ".") for zone in wiring.zones_of(endpoint)]},
+            indexes=(wiring.of_zone,),
+            sources=(wiring.work.contents, wiring.work.refusals),
+            observe=wiring.observe_zone,
+            desire=zones.desire,
+            report=zones.report,
+            reports=wiring.reports,
+            perform=wiring.work.perform,
+            spacing=timing.spacing,
+        ),
+        Controller(
+            name="dnsendpoints",
+            kind=DNSEndpoint,
+            indexes=(wiring.of_zone,),
+            sources=(wiring.reports,),
+            observe=wiring.observe,
+            desire=desire,
+            judge=judge,
+            announce=announce,
+            status=ByManager(manager="seamark-dns", conditions=CONDITIONS, fields=("endpoints",)),
+            finalizer=FINALIZER,
+            annotations=(ZONES,),
+            shelf_life=timing.shelf_life,
+            linger=4 * timing.spacing + 2.0,
+        ),
+    )

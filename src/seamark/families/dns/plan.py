@@ -1,0 +1,283 @@
+"""Plan(what the server holds, what is claimed, the rules) → changes, and a verdict on each claim. Pure.
+
+- Claims for the same record with the same ttl are served together, with all their targets.
+- Otherwise who holds the record already wins; else fewer targets, then the order of names. A CNAME loses to anything
+  else at its name. Losers are told.
+- A record that is there and not ours is left alone, and so is what is beside it that a CNAME would need gone.
+- A record of ours that nobody claims is deleted, if the policy says so and its source is one of those that are read:
+  what a filter, a failing source or a half-made object hides is held, not deleted.
+- The changes of one name are separate, so that one refused record holds no other; only a CNAME that takes the place of
+  something, or gives way to it, is one change with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from seamark.families.dns.registry import Ownership, Registry
+from seamark.families.dns.rules import Policy, Rules
+from seamark.families.dns.state import Ref
+from seamark.families.dns.wishes import SINGLE
+from seamark.providers.dns.model import Change, Content, Part, Record, Slot
+from seamark.wire.txt import RESOURCE
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A wish of an object. One that is not `settled` must not be acted on yet, but holds what is there."""
+
+    ref: Ref
+    index: int
+    record: Record
+    labels: tuple[tuple[str, str], ...] = ()
+    settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is let alone: records of these objects, and these records. `doomed` are those of objects that go."""
+
+    refs: frozenset[Ref] = frozenset()
+    slots: frozenset[Slot] = frozenset()
+    doomed: tuple[tuple[Slot, Ref], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """In place, a change that is to come (`slot` is its), or the reason why neither."""
+
+    slot: Slot
+    in_place: bool = False
+    reason: str = ""  # Conflict, NotOwned, Policy, Waiting
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    changes: tuple[Change, ...]
+    verdicts: Mapping[tuple[Ref, int], Verdict]
+    lingering: Mapping[Slot, Ownership]  # ours, and wanted by nobody
+    resources: frozenset[str]  # whose records are there under our ownership
+
+
+@dataclass
+class _Name:
+    """One name being planned."""
+
+    parts: dict[Slot, tuple[Part, ...]] = field(default_factory=dict)
+
+
+class Planner:
+    """Plans one zone. Everything but the registry's reading of the content is done anew for each plan."""
+
+    def __init__(self, rules: Rules, registry: Registry) -> None:
+        self._rules = rules
+        self._registry = registry
+
+    def plan(self, content: Content, claims: Iterable[Claim], held: Held) -> Plan:
+        owned = self._owned(content, held)
+        by_name: dict[str, list[Claim]] = {}
+        for claim in claims:
+            by_name.setdefault(claim.record.name, []).append(claim)
+        lingering = self._lingering(owned, by_name, held)
+        leftovers: dict[str, list[Slot]] = {}
+        for slot in lingering:
+            leftovers.setdefault(slot[0], []).append(slot)
+        changes: list[Change] = []
+        verdicts: dict[tuple[Ref, int], Verdict] = {}
+        for name in [*by_name, *(name for name in leftovers if name not in by_name)]:
+            planned = _Name()
+            for slot in leftovers.get(name, ()):
+                self._remove(planned, content, slot, lingering)
+            if name in by_name:
+                self._name(planned, content, owned, by_name[name], verdicts)
+            changes += _changes(planned)
+        resources = frozenset(one.resource for one in owned.values() if self._rules.ours(one.owner))
+        return Plan(tuple(changes), verdicts, lingering, resources)
+
+    def _owned(self, content: Content, held: Held) -> Mapping[Slot, Ownership]:
+        if self._rules.registry == "txt":
+            return self._registry.owned(content)
+        # Without ownership records only what a going object names is known to be ours.
+        standing = [(slot, ref, record) for slot, ref in held.doomed if (record := content.get(slot)) is not None]
+        return {slot: Ownership(self._rules.owner, ref.resource, record, "") for slot, ref, record in standing}
+
+    # ---- what goes
+
+    def _lingering(
+        self, owned: Mapping[Slot, Ownership], by_name: Mapping[str, Sequence[Claim]], held: Held
+    ) -> dict[Slot, Ownership]:
+        found = {}
+        for slot, ownership in owned.items():
+            claims = by_name.get(slot[0], ())
+            if any(claim.record.slot == slot for claim in claims) or slot in held.slots:
+                continue
+            if self._deletable(slot, ownership, held):
+                found[slot] = ownership
+        return found
+
+    def _deletable(self, slot: Slot, ownership: Ownership, held: Held) -> bool:
+        rules = self._rules
+        ref = Ref.parse(ownership.resource)
+        if ref is None or ref in held.refs or not rules.ours(ownership.owner):
+            return False
+        if ref.source not in rules.sources or (rules.namespace and ref.namespace != rules.namespace):
+            return False
+        return slot[1] in rules.types and rules.domains.match(slot[0])
+
+    def _remove(self, planned: _Name, content: Content, slot: Slot, going: Mapping[Slot, Ownership]) -> None:
+        if self._rules.policy is not Policy.SYNC:
+            return
+        record, ownership = content.get(slot), going[slot]
+        gone = (Part(record, None),) if record is not None else ()
+        if ownership.older and _leaned_on(content, ownership, going):
+            planned.parts[slot] = gone
+        else:
+            planned.parts[slot] = (*gone, *self._registry.parts(slot, ownership, None))
+
+    # ---- what is wanted
+
+    def _name(
+        self,
+        planned: _Name,
+        content: Content,
+        owned: Mapping[Slot, Ownership],
+        claims: Sequence[Claim],
+        verdicts: dict[tuple[Ref, int], Verdict],
+    ) -> None:
+        slots: dict[Slot, list[Claim]] = {}
+        for claim in claims:
+            slots.setdefault(claim.record.slot, []).append(claim)
+        alone = [slot for slot in slots if slot[1] == "CNAME"]
+        if alone and len(slots) > len(alone):
+            other = next(claims[0] for slot, claims in slots.items() if slot[1] != "CNAME")
+            for slot in alone:
+                for claim in slots.pop(slot):
+                    words = f"a CNAME can't be beside the {other.record.type} record of {_called(other.ref, claim.ref)}"
+                    verdicts[(claim.ref, claim.index)] = Verdict(slot, reason="Conflict", message=words)
+                if slot in owned and self._rules.ours(owned[slot].owner):
+                    self._remove(planned, content, slot, owned)
+        for slot, rivals in slots.items():
+            winners = self._winners(rivals, owned.get(slot))
+            for claim in rivals:
+                if claim not in winners:
+                    words = f"{claim.record} is already claimed by {_called(winners[0].ref, claim.ref)}"
+                    verdicts[(claim.ref, claim.index)] = Verdict(slot, reason="Conflict", message=words)
+            verdict = self._slot(planned, content, owned, winners)
+            for claim in winners:
+                verdicts[(claim.ref, claim.index)] = verdict
+
+    def _winners(self, rivals: Sequence[Claim], standing: Ownership | None) -> list[Claim]:
+        if len(rivals) == 1:
+            return list(rivals)
+        groups: dict[object, list[Claim]] = {}
+        for claim in rivals:
+            record = claim.record
+            mark = record.targets if record.type in SINGLE else ()
+            groups.setdefault((record.ttl, record.properties, mark), []).append(claim)
+        holder = standing.resource if standing is not None and self._rules.ours(standing.owner) else ""
+
+        def weight(group: list[Claim]) -> tuple[bool, int, Ref]:
+            holds = any(claim.ref.resource == holder for claim in group)
+            return (not holds, min(len(claim.record.targets) for claim in group), min(claim.ref for claim in group))
+
+        best = min(groups.values(), key=weight)
+        return sorted(best, key=lambda claim: (claim.ref.resource != holder, claim.ref, claim.index))
+
+    def _slot(
+        self, planned: _Name, content: Content, owned: Mapping[Slot, Ownership], winners: Sequence[Claim]
+    ) -> Verdict:
+        first = winners[0]
+        slot, standing = first.record.slot, content.get(first.record.slot)
+        ownership = owned.get(slot)
+        if foreign := self._foreign(planned, content, slot, standing, ownership):
+            return Verdict(slot, reason="NotOwned", message=foreign)
+        if not all(claim.settled for claim in winners):
+            return Verdict(slot, reason="Waiting", message="the object is not marked yet")
+        wanted = _merged(winners)
+        parts = self._difference(wanted, standing, ownership, winners)
+        if not parts:
+            return Verdict(slot, in_place=True)
+        if standing is not None and self._rules.policy is Policy.CREATE_ONLY:
+            words = f"{wanted} is there with other content, and the policy create-only changes nothing"
+            return Verdict(slot, reason="Policy", message=words)
+        planned.parts[slot] = parts
+        return Verdict(slot)
+
+    def _difference(
+        self, wanted: Record, standing: Record | None, ownership: Ownership | None, winners: Sequence[Claim]
+    ) -> tuple[Part, ...]:
+        same = standing is not None and (
+            standing.targets == wanted.targets
+            and wanted.ttl in (0, standing.ttl)
+            and standing.properties == wanted.properties
+        )
+        if self._rules.registry != "txt":
+            return () if same else (Part(standing, wanted),)
+        holders = {claim.ref.resource for claim in winners}
+        owner_stands = ownership is not None and ownership.owner == self._rules.owner
+        if same and owner_stands and ownership is not None and ownership.resource in holders:
+            return ()
+        labels = {**dict(winners[0].labels), RESOURCE: winners[0].ref.resource}
+        if ownership is not None and ownership.resource in holders:
+            labels[RESOURCE] = ownership.resource
+        own = self._registry.parts(wanted.slot, ownership, labels)
+        return own if same else (Part(standing, wanted), *own)
+
+    def _foreign(
+        self,
+        planned: _Name,
+        content: Content,
+        slot: Slot,
+        standing: Record | None,
+        ownership: Ownership | None,
+    ) -> str:
+        """Why this record can't be ours, in words; empty when it can."""
+        name, type_, _ = slot
+        if self._rules.registry == "txt":
+            if ownership is not None and not self._rules.ours(ownership.owner):
+                return f"{name} {type_} belongs to the owner {ownership.owner!r}"
+            if ownership is None and standing is not None:
+                return f"{name} {type_} is on the name server already, and is nobody's we know"
+        going = {s for s, parts in planned.parts.items() if parts and parts[0].after is None}
+        beside = [one for one in content.at(name) if one.slot != slot and one.slot not in going]
+        clash = [one.type for one in beside if type_ == "CNAME" or one.type == "CNAME"]
+        if clash:
+            return f"{name} has {', '.join(clash)} on the name server, beside which there can't be a {type_} record"
+        return ""
+
+
+def _leaned_on(content: Content, ownership: Ownership, going: Mapping[Slot, Ownership]) -> bool:
+    """Whether an ownership record without a type is needed by a record that stays."""
+    names = {slot[0] for slot, other in going.items() if other.record is ownership.record}
+    standing = [record for name in names for record in content.at(name)]
+    return any(
+        record.slot not in going and record.type != "AAAA" and record is not ownership.record for record in standing
+    )
+
+
+def _merged(winners: Sequence[Claim]) -> Record:
+    first = winners[0].record
+    if len(winners) == 1:
+        return first
+    targets = tuple(sorted({target for claim in winners for target in claim.record.targets}))
+    return Record(first.name, first.type, targets, first.ttl, first.set_identifier, first.properties)
+
+
+def _called(who: Ref, to: Ref) -> str:
+    """A name out of another namespace is not told."""
+    kinds = {"crd": "DNSEndpoint"}
+    if who == to:
+        return "the same object"
+    kind = kinds.get(who.source, who.source)
+    return f"{kind} {who.name}" if who.namespace == to.namespace else f"a {kind} in another namespace"
+
+
+def _changes(planned: _Name) -> list[Change]:
+    parts = {slot: some for slot, some in planned.parts.items() if some}
+    if len(parts) > 1 and any(slot[1] == "CNAME" for slot in parts):
+        coming = [slot for slot, some in parts.items() if some[0].after is not None]
+        together = sorted(parts, key=lambda slot: slot not in coming)
+        return [Change(together[0], tuple(part for slot in together for part in parts[slot]))]
+    return [Change(slot, some) for slot, some in parts.items()]

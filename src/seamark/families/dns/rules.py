@@ -1,0 +1,107 @@
+"""What a deployment has decided: which records are served here, under which ownership, and what may be done to them."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field
+
+from seamark.providers.dns.names import within
+from seamark.wire.txt import Names, Values
+
+
+class Policy(enum.StrEnum):
+    SYNC = "sync"
+    UPSERT_ONLY = "upsert-only"  # nothing is deleted
+    CREATE_ONLY = "create-only"  # nothing is changed or deleted
+
+
+@dataclass(frozen=True)
+class Domains:
+    """Which names are served: those in one of `include` (all, if it is empty) and in none of `exclude`."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    regex_include: str = ""
+    regex_exclude: str = ""
+
+    def match(self, name: str) -> bool:
+        if self.regex_include or self.regex_exclude:  # as in ExternalDNS: a pattern stands in place of the lists
+            wanted = not self.regex_include or re.search(self.regex_include, name) is not None
+            return wanted and not (self.regex_exclude and re.search(self.regex_exclude, name))
+        if any(within_domain(name, domain) for domain in self.exclude if domain):
+            return False
+        return not self.include or any(within_domain(name, domain) for domain in self.include)
+
+
+def within_domain(name: str, domain: str) -> bool:
+    """`.example.org` means its subdomains alone."""
+    bare = domain.strip().rstrip(".").lower()
+    if bare.startswith("."):
+        return name.endswith(bare)
+    return within(name, bare)
+
+
+@dataclass(frozen=True)
+class Selector:
+    """`a=b,c!=d,e,!f`: all must hold."""
+
+    terms: tuple[tuple[str, str, str], ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> Selector:
+        terms = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            for sign in ("!=", "==", "="):
+                name, found, value = part.partition(sign)
+                if found:
+                    terms.append((name.strip(), "!=" if sign == "!=" else "=", value.strip()))
+                    break
+            else:
+                terms.append((part.lstrip("!").strip(), "absent" if part.startswith("!") else "present", ""))
+        return Selector(tuple(terms))
+
+    def match(self, values: dict[str, str] | None) -> bool:
+        known = values or {}
+        return all(_holds(known, name, sign, value) for name, sign, value in self.terms)
+
+
+def _holds(known: dict[str, str], name: str, sign: str, value: str) -> bool:
+    match sign:
+        case "=":
+            return known.get(name) == value
+        case "!=":
+            return known.get(name) != value
+        case "present":
+            return name in known
+        case _:
+            return name not in known
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Everything that decides about records, apart from the records."""
+
+    zones: tuple[str, ...]
+    owner: str = "default"
+    formerly: tuple[str, ...] = ()  # owners whose records become ours
+    registry: str = "txt"  # or noop
+    names: Names = field(default_factory=Names)
+    values: Values = field(default_factory=Values)
+    policy: Policy = Policy.SYNC
+    types: frozenset[str] = frozenset(("A", "AAAA", "CNAME"))
+    domains: Domains = field(default_factory=Domains)
+    labels: Selector = field(default_factory=Selector)
+    annotations: Selector = field(default_factory=Selector)
+    namespace: str = ""
+    sources: frozenset[str] = frozenset(("crd",))
+    min_ttl: int = 0
+    set_identifiers: bool = False
+
+    def ours(self, owner: str) -> bool:
+        return owner == self.owner or owner in self.formerly
+
+    @property
+    def finalizing(self) -> bool:
+        """Whether an object's records go before the object does."""
+        return self.policy is Policy.SYNC

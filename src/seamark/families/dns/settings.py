@@ -1,0 +1,144 @@
+"""How the DNS family runs: `SEAMARK_DNS_…` in the environment, or a file that `SEAMARK_DNS_SETTINGS` names."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from seamark.core.errors import UserError
+from seamark.core.settings import load
+from seamark.families.dns.controller import Timing
+from seamark.families.dns.rules import Domains, Policy, Rules, Selector
+from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.dns.model import Provider
+from seamark.providers.dns.names import BadName, normal
+from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
+
+Many = tuple[str, ...]
+
+
+class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which records are served where, and under whose name."""
+
+    dns_provider: Annotated[str, Meta(description="memory or rfc2136")] = "memory"
+    dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
+    dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
+    dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
+    dns_tls_ca: Annotated[str, Meta(description="A file of certificates to trust; empty for the system's")] = ""
+    dns_tsig_name: Annotated[str, Meta(description="The name of the TSIG key; empty for none")] = ""
+    dns_tsig_secret: Annotated[str, Meta(description="Its secret, in base64")] = ""
+    dns_tsig_algorithm: Annotated[str, Meta(description="One of " + ", ".join(ALGORITHMS))] = "hmac-sha256"
+    dns_request_timeout: Annotated[float, Meta(description="Seconds to wait for the name server", gt=0)] = 10.0
+    dns_registry: Annotated[str, Meta(description="txt or noop", pattern="^(txt|noop)$")] = "txt"
+    dns_txt_owner_id: Annotated[str, Meta(description="Who we are in ownership records")] = "default"
+    dns_txt_prefix: Annotated[str, Meta(description="In front of the name of an ownership record")] = ""
+    dns_txt_suffix: Annotated[str, Meta(description="Behind the first label of an ownership record's name")] = ""
+    dns_txt_wildcard_replacement: Annotated[str, Meta(description="What stands for * in an ownership record")] = ""
+    dns_txt_encrypt_key: Annotated[str, Meta(description="Encrypts ownership records: an AES-256 key")] = ""
+    dns_migrate_from_txt_owners: Annotated[Many, Meta(description="Owners whose records become ours")] = ()
+    dns_policy: Annotated[str, Meta(description="sync, upsert-only or create-only")] = "sync"
+    dns_managed_record_types: Annotated[Many, Meta(description="Which record types are served")] = (
+        "A",
+        "AAAA",
+        "CNAME",
+    )
+    dns_domain_filter: Annotated[Many, Meta(description="Only names in these domains")] = ()
+    dns_exclude_domains: Annotated[Many, Meta(description="No names in these domains")] = ()
+    dns_regex_domain_filter: Annotated[str, Meta(description="Only names that match; in place of the lists")] = ""
+    dns_regex_domain_exclusion: Annotated[str, Meta(description="No names that match")] = ""
+    dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d")] = ""
+    dns_annotation_filter: Annotated[str, Meta(description="Only objects with these annotations")] = ""
+    dns_namespace: Annotated[str, Meta(description="Only objects of this namespace; empty for all")] = ""
+    dns_min_ttl: Annotated[int, Meta(description="The least TTL of a record that has one", ge=0)] = 0
+    dns_default_ttl: Annotated[int, Meta(description="The TTL of a record that has none", ge=1)] = 300
+    dns_interval: Annotated[float, Meta(description="Least seconds between two syncs of a zone", ge=0)] = 0.5
+    dns_poll: Annotated[float, Meta(description="Seconds between two looks at a zone's serial", gt=0)] = 30.0
+    dns_shelf_life: Annotated[
+        float, Meta(description="Seconds after which an unconfirmed record is not said to be Ready any more", gt=0)
+    ] = 120.0
+
+
+def loaded() -> DnsSettings:
+    return load(DnsSettings, file=os.environ.get("SEAMARK_DNS_SETTINGS", ""), environment=os.environ, flags={})
+
+
+def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
+    types = frozenset(type_.upper() for type_ in settings.dns_managed_record_types)
+    if unknown := types - set(TYPES):
+        raise UserError(f"dns_managed_record_types: {', '.join(sorted(unknown))}", hint=f"there are {', '.join(TYPES)}")
+    try:
+        names = Names(settings.dns_txt_prefix, settings.dns_txt_suffix, settings.dns_txt_wildcard_replacement)
+        values = Values(key_from(settings.dns_txt_encrypt_key) if settings.dns_txt_encrypt_key else b"")
+        policy = Policy(settings.dns_policy)
+    except (BadAffix, ValueError) as error:
+        raise UserError(f"the DNS settings are wrong: {error}") from None
+    return Rules(
+        zones=provider.zones,
+        owner=settings.dns_txt_owner_id,
+        formerly=settings.dns_migrate_from_txt_owners,
+        registry=settings.dns_registry,
+        names=names,
+        values=values,
+        policy=policy,
+        types=types,
+        domains=Domains(
+            settings.dns_domain_filter,
+            settings.dns_exclude_domains,
+            settings.dns_regex_domain_filter,
+            settings.dns_regex_domain_exclusion,
+        ),
+        labels=Selector.parse(settings.dns_label_filter),
+        annotations=Selector.parse(settings.dns_annotation_filter),
+        namespace=settings.dns_namespace,
+        min_ttl=settings.dns_min_ttl,
+        set_identifiers=provider.set_identifiers,
+    )
+
+
+def timing_of(settings: DnsSettings) -> Timing:
+    return Timing(settings.dns_interval, settings.dns_poll, settings.dns_shelf_life)
+
+
+def provider_of(settings: DnsSettings) -> Provider:
+    try:
+        zones = tuple(normal(zone) for zone in settings.dns_zones)
+    except BadName as error:
+        raise UserError(f"dns_zones: a zone {error}") from None
+    match settings.dns_provider:
+        case "memory":
+            return MemoryProvider(zones)
+        case "rfc2136":
+            return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
+        case other:
+            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory and rfc2136")
+
+
+def server_of(settings: DnsSettings) -> Server:
+    host, port = _address(settings.dns_server, 853 if settings.dns_tls else 53)
+    key = None
+    if settings.dns_tsig_name:
+        if settings.dns_tsig_algorithm not in ALGORITHMS:
+            raise UserError(
+                f"dns_tsig_algorithm: {settings.dns_tsig_algorithm}", hint=f"one of {', '.join(ALGORITHMS)}"
+            )
+        key = TsigKey(settings.dns_tsig_name, settings.dns_tsig_secret, settings.dns_tsig_algorithm)
+    tls = ssl.create_default_context(cafile=settings.dns_tls_ca or None) if settings.dns_tls else None
+    return Server(host, port, key, tls, settings.dns_request_timeout)
+
+
+def _address(text: str, port: int) -> tuple[str, int]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, int(rest[1:]) if rest[1:].isdigit() else port
+    host, found, number = text.rpartition(":")
+    if not found or ":" in host:
+        return text, port
+    if not number.isdigit():
+        raise UserError(f"dns_server: {text} is not an address", hint="as in 192.0.2.1:5353 or [2001:db8::1]:53")
+    return host, int(number)

@@ -1,0 +1,108 @@
+"""What is done outside: reading zones and changing them. What comes of it is left as facts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from seamark.core.errors import Refused, SeamarkError
+from seamark.core.source import Facts, Fresh, Stale
+from seamark.families.dns.state import Read, Update
+from seamark.providers.dns.isolate import Outcome, apply_each
+from seamark.providers.dns.model import Change, Content, Moved, Provider
+
+Refusals = Mapping[Change, str]  # changes that the server refused, with its words
+MOST_REFUSALS = 10_000
+NOT_SERVED = "the name server took the update, and does not serve the record"
+
+
+class Work:
+    """Performs `Read` and `Update`.
+
+    - `contents`: what the server holds of each zone. It goes stale when the server has not confirmed it for
+      `shelf_life` seconds.
+    - `refusals`: what the server refused, by zone, until it takes it.
+    - After every update the zone is read: what counts is what the server holds, not what it promised.
+    """
+
+    def __init__(self, provider: Provider, shelf_life: float, now: Callable[[], float] | None = None) -> None:
+        self.provider = provider
+        self.contents: Facts[str, Content] = Facts("zone contents")
+        self.refusals: Facts[str, Refusals] = Facts("refused records")
+        self.messages = 0
+        self._shelf_life = shelf_life
+        self._now = now or _loop_time
+
+    async def perform(self, action: Read | Update) -> None:
+        match action:
+            case Read(zone=zone):
+                await self._read(zone)
+            case Update():
+                await self._update(action)
+
+    async def _read(self, zone: str) -> Content:
+        content = await self.provider.read(zone)
+        now = self._now()
+        known = self.contents.get(zone, now)
+        same = isinstance(known, Fresh) and known.value is content
+        # At rest a confirmation wakes nobody, unless the last one has grown old.
+        if not (same and isinstance(known, Fresh) and known.expires - now > self._shelf_life / 2):
+            self.contents.put(zone, content, now + self._shelf_life)
+        return content
+
+    async def _update(self, action: Update) -> None:
+        zone = action.zone
+        outcome = Outcome()
+        changes = [change for change in action.changes if self._still_stands(zone, change)]
+        try:
+            await apply_each(self.provider, zone, changes, outcome)
+        except SeamarkError:
+            self._note(zone, changes, outcome.refused)
+            raise
+        finally:
+            self.messages += outcome.messages
+        content = await self.provider.read(zone)
+        skipped = {*outcome.refused, *outcome.moved}
+        for change in changes:
+            if change not in skipped and not shows(content, change):
+                outcome.refused[change] = NOT_SERVED
+        self._note(zone, changes, outcome.refused)
+        await self._read(zone)
+        if outcome.moved:
+            raise Moved(f"{outcome.moved[0].slot[0]} was changed by somebody else meanwhile")
+        if action.alone and outcome.refused:
+            raise Refused(next(iter(outcome.refused.values())))
+
+    def _still_stands(self, zone: str, change: Change) -> bool:
+        """Whether what it starts from is what we know now; if not, it is planned anew."""
+        fact = self.contents.get(zone, self._now())
+        if not isinstance(fact, Fresh | Stale):
+            return False
+        return all(fact.value.get(part.record.slot) == part.before for part in change.parts)
+
+    def _note(self, zone: str, tried: list[Change], refused: Refusals) -> None:
+        fact = self.refusals.get(zone, self._now())
+        known = dict(fact.value) if isinstance(fact, Fresh) else {}
+        for change in tried:
+            known.pop(change, None)
+        known.update(refused)
+        while len(known) > MOST_REFUSALS:
+            del known[next(iter(known))]
+        if known or isinstance(fact, Fresh):
+            self.refusals.put(zone, known)
+
+
+def shows(content: Content, change: Change) -> bool:
+    """Whether the server holds what the change was to bring about."""
+    for part in change.parts:
+        standing = content.get(part.record.slot)
+        if part.after is None:
+            if standing is not None:
+                return False
+        elif standing is None or standing.targets != part.after.targets or part.after.ttl not in (0, standing.ttl):
+            return False
+    return True
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

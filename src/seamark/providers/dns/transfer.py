@@ -1,0 +1,96 @@
+"""A zone as its server has it, followed by serial: the whole once, then only what changed.
+
+- The serial is asked first; while it stands, nothing is transferred.
+- What moved comes by IXFR where the server can; anything odd about that, and the whole zone is read again.
+- A transfer counts when it has ended well. A failed or cut one changes nothing and is raised.
+"""
+
+from __future__ import annotations
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdatatype
+import dns.transaction
+import dns.xfr
+import dns.zone
+
+from seamark.core.errors import Retry
+from seamark.providers.dns.link import Link, Server, connected
+from seamark.providers.dns.model import Content, Record
+from seamark.providers.dns.rdata import IN, name_of, records
+
+
+class Follower:
+    """One zone on one server. `full` and `incremental` count transfers, for those who pay for them."""
+
+    def __init__(self, server: Server, zone: str) -> None:
+        self._server = server
+        self._zone = zone
+        self._origin = dns.name.from_text(zone)
+        self._store: dns.zone.Zone | None = None
+        self._content: Content | None = None
+        self.full = 0
+        self.incremental = 0
+
+    async def read(self) -> Content:
+        async with connected(self._server) as link:
+            serial = await self._serial(link)
+            content = self._content
+            if content is not None and content.serial == serial:
+                return content
+            if content is not None and self._store is not None:
+                try:
+                    return await self._transfer(link, self._store, content)
+                except (dns.exception.DNSException, Retry):
+                    self._store = None  # a half-understood difference is worth nothing
+                    return await self._anew()
+            return await self._whole(link)
+
+    async def _anew(self) -> Content:
+        async with connected(self._server) as link:
+            return await self._whole(link)
+
+    async def _whole(self, link: Link) -> Content:
+        store = dns.zone.Zone(self._origin, relativize=False)
+        try:
+            return await self._transfer(link, store, None)
+        except dns.xfr.TransferError as error:
+            words = dns.rcode.to_text(error.rcode)
+            raise Retry(f"{self._server} refused the transfer of {self._zone} ({words})") from None
+
+    async def _serial(self, link: Link) -> int:
+        answer = await link.ask(dns.message.make_query(self._origin, dns.rdatatype.SOA, IN, flags=0))
+        if answer.rcode() != dns.rcode.NOERROR or not answer.flags & dns.flags.AA:
+            words = dns.rcode.to_text(answer.rcode()) if answer.rcode() else "it is not authoritative"
+            raise Retry(f"{self._server} does not serve {self._zone} ({words})")
+        rrset = answer.get_rrset(dns.message.ANSWER, self._origin, IN, dns.rdatatype.SOA)
+        if rrset is None:
+            raise Retry(f"{self._server} does not serve {self._zone} (it has no SOA there)")
+        return int(rrset[0].serial)
+
+    async def _transfer(self, link: Link, store: dns.zone.Zone, known: Content | None) -> Content:
+        query, serial = dns.xfr.make_query(store, serial=None if known is None else known.serial)
+        written: list[dns.transaction.Transaction] = []
+        with dns.xfr.Inbound(store, query.question[0].rdtype, serial, transaction_setup=written.append) as inbound:
+            await link.transfer(query, inbound)
+        whole = known is None or len(written) > 1 or not inbound.incremental
+        self.full += whole
+        self.incremental += not whole
+        changed = None if whole else written[-1].version.changed  # type: ignore[attr-defined]  # of a zone's transaction
+        self._store, self._content = store, self._built(store, None if whole else known, changed)
+        return self._content
+
+    def _built(self, store: dns.zone.Zone, known: Content | None, changed: set[dns.name.Name] | None) -> Content:
+        names: dict[str, tuple[Record, ...]] = dict(known.names) if known else {}
+        for name in store.nodes if changed is None else changed:
+            node = store.nodes.get(name)
+            found = records(name, node) if node is not None else ()
+            if found:
+                names[name_of(name)] = found
+            else:
+                names.pop(name_of(name), None)
+        soa = store.find_rdataset(self._origin, dns.rdatatype.SOA)
+        return Content(self._zone, int(soa[0].serial), names)

@@ -1,0 +1,150 @@
+"""Ownership records: TXT records that say whose a DNS record is. Wire-compatible with ExternalDNS, both ways.
+
+- The record `www.example.org A` is owned by the TXT record `a-www.example.org`; a prefix or suffix goes around the
+  first label, and `%{record_type}` in it takes the place of the `a-`.
+- The value is `heritage=external-dns,external-dns/owner=…,external-dns/resource=…`, keys sorted.
+- Older names without a type are read, but not for AAAA, which had none then.
+- Encrypted: gzip, AES-256-GCM, base64 of nonce and ciphertext. The nonce follows from key and text, so the same
+  ownership is the same value, and no two texts share a nonce.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import hashlib
+import hmac
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+HERITAGE = "external-dns"
+OWNER, RESOURCE = "owner", "resource"
+TEMPLATE = "%{record_type}"
+TYPES = ("A", "AAAA", "CNAME", "TXT", "SRV", "NS", "PTR", "MX", "NAPTR", "DNAME")
+NONCE = 12
+LARGEST = 65_536  # bytes of a decrypted value: what a TXT record can hold, and no bomb
+
+
+class BadAffix(ValueError):
+    """A prefix or suffix that can't work, in words."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Where the ownership record of a record is, and whose ownership record a name is."""
+
+    prefix: str = ""
+    suffix: str = ""
+    wildcard: str = ""  # what stands for a leading `*`; nothing leaves it as it is
+
+    def __post_init__(self) -> None:
+        if self.prefix and self.suffix:
+            raise BadAffix("a prefix and a suffix of ownership records exclude each other")
+        object.__setattr__(self, "prefix", self.prefix.lower())
+        object.__setattr__(self, "suffix", self.suffix.lower())
+
+    def of(self, name: str, type_: str) -> str:
+        """The name of the ownership record."""
+        first, *rest = name.split(".", 1)
+        first = self._starless(first)
+        kind = type_.lower()
+        if not self._templated:
+            first = f"{kind}-{first}"
+        return ".".join([self._filled(self.prefix, kind) + first + self._filled(self.suffix, kind), *rest])
+
+    def older(self, name: str, type_: str) -> str | None:
+        """Where it was before ownership records had a type in their name; None where there was none."""
+        if type_ == "AAAA":
+            return None
+        first, *rest = name.split(".", 1)
+        return ".".join([self._filled(self.prefix, "") + self._starless(first) + self._filled(self.suffix, ""), *rest])
+
+    def owned(self, name: str) -> tuple[str, str] | None:
+        """The name and type of the record that this ownership record is about; None if its name has no type."""
+        for type_ in TYPES:
+            prefix, suffix = self._filled(self.prefix, type_.lower()), self._filled(self.suffix, type_.lower())
+            marker = "" if self._templated else f"{type_.lower()}-"
+            if not name.startswith(prefix + marker):
+                continue
+            rest = name[len(prefix + marker) :]
+            if suffix:
+                head, found, tail = rest.partition(suffix)
+                if not found or (tail and not tail.startswith(".")) or "." in head:
+                    continue
+                rest = head + tail
+            first, *others = rest.split(".", 1)
+            if first:
+                return ".".join(["*" if self.wildcard and first == self.wildcard else first, *others]), type_
+        return None
+
+    @property
+    def _templated(self) -> bool:
+        return TEMPLATE in self.prefix or TEMPLATE in self.suffix
+
+    def _filled(self, affix: str, kind: str) -> str:
+        return affix.replace(TEMPLATE, kind)
+
+    def _starless(self, first: str) -> str:
+        return self.wildcard if first == "*" and self.wildcard else first
+
+
+@dataclass(frozen=True)
+class Values:
+    """Labels as the value of a TXT record, and back. With a key they are encrypted; plain ones are read, too."""
+
+    key: bytes = b""
+
+    def encode(self, labels: Mapping[str, str]) -> str:
+        pairs = [f"{HERITAGE}/{name}={value}" for name, value in sorted(labels.items())]
+        text = ",".join([f"heritage={HERITAGE}", *pairs])
+        return self._encrypted(text) if self.key else text
+
+    def decode(self, value: str) -> dict[str, str] | None:
+        """The labels; None for a TXT record that is nobody's ownership record."""
+        text = value.strip('"')
+        if self.key and (plain := self._decrypted(text)) is not None:
+            text = plain.strip('"')
+        labels: dict[str, str] = {}
+        heritage = False
+        for token in text.split(","):
+            name, found, content = token.partition("=")
+            if not found:
+                continue
+            if name == "heritage":
+                if content != HERITAGE:
+                    return None
+                heritage = True
+            elif name.startswith(f"{HERITAGE}/"):
+                labels[name.removeprefix(f"{HERITAGE}/")] = content
+        return labels if heritage else None
+
+    def _encrypted(self, text: str) -> str:
+        nonce = hmac.new(self.key, text.encode(), hashlib.sha256).digest()[:NONCE]
+        sealed = AESGCM(self.key).encrypt(nonce, gzip.compress(text.encode(), mtime=0), None)
+        return base64.b64encode(nonce + sealed).decode()
+
+    def _decrypted(self, text: str) -> str | None:
+        try:
+            raw = base64.b64decode(text, validate=True)
+            packed = AESGCM(self.key).decrypt(raw[:NONCE], raw[NONCE:], None)
+            return zlib.decompressobj(wbits=31).decompress(packed, LARGEST).decode()
+        except (binascii.Error, ValueError, InvalidTag, zlib.error):
+            return None
+
+
+def key_from(text: str) -> bytes:
+    """An AES-256 key as people give it: 32 characters, or 32 bytes in base64. ValueError says what is wrong."""
+    if len(text) == 32:
+        return text.encode()
+    try:
+        key = base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) != 32:
+        raise ValueError("the key must be 32 characters, or 32 bytes in base64")
+    return key

@@ -1,0 +1,169 @@
+"""What ExternalDNS leaves unsaid is said here, on the user's own object: failures 2, 3, 4 and 7 of its record."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from seamark.core.errors import Retry
+from seamark.families.dns.rules import Domains, Rules, Selector
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.dns.model import Content, Record
+from tests.dns.running import Cluster, cluster, endpoint, operating, until
+
+ZONE = "example.test"
+
+
+def rules(**more: Any) -> Rules:
+    return Rules(**{"zones": (ZONE,), "owner": "me", "set_identifiers": True, **more})
+
+
+def told(provider: MemoryProvider, under: Rules, *objects: tuple[str, dict[str, Any]]) -> Cluster:
+    """Applies the objects and waits until each has an answer."""
+    world = cluster()
+
+    async def story() -> None:
+        for name, record in objects:
+            world.apply(name, record)
+        async with operating(world, provider, under):
+            everyone = [name for name, _ in objects]
+            await until(
+                lambda: all(world.says(name)[0] in ("True", "False") for name in everyone),
+                lambda: [world.says(name) for name in everyone],
+            )
+
+    asyncio.run(story())
+    return world
+
+
+def test_failure_2_a_cname_that_can_not_be_leaves_no_ownership_and_is_told() -> None:
+    provider = MemoryProvider((ZONE,))
+    provider.put(Record(f"www.{ZONE}", "TXT", ("hello",), 300))
+    world = told(provider, rules(), ("www", endpoint(f"www.{ZONE}", "CNAME", "example.net")))
+    assert world.says("www", "Accepted")[:2] == ("False", "NotOwned")
+    assert "beside which there can't be a CNAME record" in world.says("www")[2]
+    assert set(provider.content(ZONE).names) == {f"www.{ZONE}"}
+
+
+def test_failure_3_everything_that_is_not_served_says_why() -> None:
+    provider = MemoryProvider((ZONE,))
+    provider.put(Record(f"foreign.{ZONE}", "A", ("192.0.2.9",), 300))
+    world = told(
+        provider,
+        rules(domains=Domains(exclude=(f"secret.{ZONE}",))),
+        ("foreign", endpoint(f"foreign.{ZONE}", "A", "192.0.2.1")),
+        ("outside", endpoint("www.example.org", "A", "192.0.2.1")),
+        ("excluded", endpoint(f"a.secret.{ZONE}", "A", "192.0.2.1")),
+        ("unmanaged", endpoint(f"mail.{ZONE}", "MX", "10 mx.example.net")),
+        ("unknown", endpoint(f"x.{ZONE}", "SPF", "v=spf1")),
+        ("first", endpoint(f"dup.{ZONE}", "CNAME", "one.example.net")),
+        ("second", endpoint(f"dup.{ZONE}", "CNAME", "two.example.net")),
+    )
+    said = {
+        name: world.says(name, "Accepted")[1:] for name in ("foreign", "outside", "excluded", "unmanaged", "unknown")
+    }
+    assert said == {
+        "foreign": ("NotOwned", f"foreign.{ZONE} A is on the name server already, and is nobody's we know"),
+        "outside": (
+            "Filtered",
+            "spec.endpoints[0].dnsName: www.example.org is in none of the zones that are served here",
+        ),
+        "excluded": (
+            "Filtered",
+            f"spec.endpoints[0].dnsName: a.secret.{ZONE} is outside of the domains that are served here",
+        ),
+        "unmanaged": (
+            "Filtered",
+            "spec.endpoints[0].recordType: MX records are not managed here; those of A, AAAA, CNAME are",
+        ),
+        "unknown": (
+            "Invalid",
+            "spec.endpoints[0].recordType: 'SPF' is not one of A, AAAA, CNAME, TXT, SRV, NS, PTR, MX, NAPTR, DNAME",
+        ),
+    }
+    assert world.ready("first")
+    assert world.says("second", "Accepted")[1:] == (
+        "Conflict",
+        f"dup.{ZONE} CNAME is already claimed by DNSEndpoint first",
+    )
+    assert world.says("second")[:2] == ("False", "NotAccepted")
+
+
+def test_failure_4_a_filter_that_matches_nothing_deletes_nothing() -> None:
+    provider = MemoryProvider((ZONE,))
+    world = told(provider, rules(), ("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1")))
+
+    async def story() -> None:
+        updates = provider.updates
+        async with operating(world, provider, rules(labels=Selector.parse("team=nobody"))):
+            reads = provider.reads
+            await until(lambda: provider.reads > reads + 3, "the zone is read")
+        assert provider.updates == updates
+        assert provider.content(ZONE).get((f"www.{ZONE}", "A", "")) is not None
+        world.delete("www")
+        async with operating(world, provider, rules(labels=Selector.parse("team=nobody"))):
+            await until(lambda: world.get("www") is None, "what we have marked, we let go")
+        assert dict(provider.content(ZONE).names) == {}
+
+    asyncio.run(story())
+
+
+class Raging(MemoryProvider):
+    """Answers nonsense at first."""
+
+    async def read(self, zone: str) -> Content:
+        if self.reads < 3:
+            self.reads += 1
+            raise ValueError("what is this?") if self.reads % 2 else Retry("come back later")
+        return await super().read(zone)
+
+
+def test_failure_7_an_error_of_the_provider_ends_nothing() -> None:
+    world = told(Raging((ZONE,)), rules(), ("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1")))
+
+    async def story() -> None:
+        async with operating(world, Raging((ZONE,)), rules()):
+            await until(lambda: world.ready("www"), lambda: world.says("www"), 30)
+
+    asyncio.run(story())
+    assert world.ready("www")
+
+
+def test_a_bad_record_beside_a_good_one_holds_only_itself() -> None:
+    provider = MemoryProvider((ZONE,))
+    world = cluster()
+
+    async def story() -> None:
+        world.apply("both", endpoint(f"good.{ZONE}", "A", "192.0.2.1"), endpoint(f"bad.{ZONE}", "A", "not an address"))
+        async with operating(world, provider, rules()):
+            await until(lambda: provider.content(ZONE).at(f"good.{ZONE}"), "the good one is served")
+            await until(lambda: world.says("both")[0] == "False", lambda: world.says("both"))
+            await until(
+                lambda: world.get("both")["status"]["endpoints"][0]["state"] == "Programmed", lambda: world.get("both")
+            )
+        assert world.says("both", "Accepted")[1:] == (
+            "Invalid",
+            "spec.endpoints[1].targets[0]: 'not an address' is not an IPv4 address",
+        )
+
+    asyncio.run(story())
+
+
+def test_records_that_an_object_no_longer_names_go_also_from_a_zone_that_it_has_left() -> None:
+    provider = MemoryProvider((ZONE, "other.test"))
+    world = cluster()
+
+    async def story() -> None:
+        world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1"))
+        async with operating(world, provider, rules(zones=(ZONE, "other.test"))):
+            await until(lambda: world.ready("www"), lambda: world.says("www"))
+        world.apply("www", endpoint("www.other.test", "A", "192.0.2.1"))
+        async with operating(world, provider, rules(zones=(ZONE, "other.test"))):
+            await until(lambda: world.ready("www"), lambda: world.says("www"))
+            await until(lambda: not provider.content(ZONE).names, "nothing is left in the old zone")
+            await until(
+                lambda: world.get("www")["metadata"]["annotations"] == {"externaldns.k8s.io/zones": "other.test"},
+                lambda: world.get("www")["metadata"],
+            )
+
+    asyncio.run(story())

@@ -1,0 +1,226 @@
+"""The plan's rules, one by one (docs/spec/dns/dnsendpoint.md, rules 10 to 20)."""
+
+from __future__ import annotations
+
+import pytest
+
+from seamark.families.dns.plan import Held
+from seamark.families.dns.rules import Domains, Policy
+from seamark.providers.dns.model import Part, Record
+from seamark.wire.txt import Names
+from tests.unit.families.dns.zones import ZONE, claim, content, owned, plan, record, ref, rules, told
+
+WWW = "www A 192.0.2.1"
+
+
+def test_what_is_not_there_is_made_together_with_its_ownership() -> None:
+    made = plan(content(), claim("a", WWW))
+    assert told(made.changes) == ["create www A 192.0.2.1", "create a-www owner"]
+    assert len(made.changes) == 1
+    assert made.changes[0].parts[1].after == Record(
+        f"a-www.{ZONE}", "TXT", ("heritage=external-dns,external-dns/owner=me,external-dns/resource=crd/default/a",)
+    )
+
+
+def test_what_is_there_stays() -> None:
+    made = plan(content(owned("a", WWW)), claim("a", WWW))
+    assert made.changes == ()
+    assert made.verdicts[(ref("a"), 0)].in_place
+
+
+def test_other_targets_are_an_update_of_the_record_alone() -> None:
+    made = plan(content(owned("a", WWW)), claim("a", "www A 192.0.2.7"))
+    assert told(made.changes) == ["update www A 192.0.2.7"]
+
+
+@pytest.mark.parametrize(("wanted", "changes"), [(0, 0), (300, 0), (60, 1)])
+def test_a_ttl_counts_only_if_it_is_said(wanted: int, changes: int) -> None:
+    assert len(plan(content(owned("a", WWW, ttl=300)), claim("a", WWW, ttl=wanted)).changes) == changes
+
+
+def test_what_nobody_wants_goes_with_its_ownership() -> None:
+    made = plan(content(owned("a", WWW)))
+    assert told(made.changes) == ["delete www A", "delete a-www owner"]
+
+
+CREATED = ["create new A 192.0.2.1", "create a-new owner"]
+UPDATED = ["update www A 192.0.2.7"]
+DELETED = ["delete old A", "delete a-old owner"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        (Policy.SYNC, [*CREATED, *UPDATED, *DELETED]),
+        (Policy.UPSERT_ONLY, [*CREATED, *UPDATED]),
+        (Policy.CREATE_ONLY, CREATED),
+    ],
+)
+def test_a_policy_says_what_may_be_done(policy: Policy, expected: list[str]) -> None:
+    holds = content(owned("a", WWW), owned("b", "old A 192.0.2.1"))
+    claims = claim("c", "new A 192.0.2.1"), claim("a", "www A 192.0.2.7")
+    made = plan(holds, *claims, under=rules(policy=policy))
+    assert told(made.changes) == expected
+    if policy is Policy.CREATE_ONLY:
+        assert "create-only changes nothing" in made.verdicts[(ref("a"), 0)].message
+
+
+def test_a_record_that_is_nobodys_is_left_alone() -> None:
+    made = plan(content(record(WWW)), claim("a", "www A 192.0.2.7"))
+    assert made.changes == ()
+    verdict = made.verdicts[(ref("a"), 0)]
+    assert (verdict.reason, verdict.message) == (
+        "NotOwned",
+        f"www.{ZONE} A is on the name server already, and is nobody's we know",
+    )
+
+
+def test_a_record_of_another_owner_is_left_alone_even_if_it_is_the_same() -> None:
+    made = plan(content(owned("a", WWW, owner="them")), claim("a", WWW))
+    assert made.changes == ()
+    assert made.verdicts[(ref("a"), 0)].message == f"www.{ZONE} A belongs to the owner 'them'"
+    assert plan(content(owned("a", WWW, owner="them"))).changes == ()
+
+
+def test_a_record_that_was_deleted_by_hand_comes_back_under_its_ownership() -> None:
+    _, ownership = owned("a", WWW)
+    assert told(plan(content(ownership), claim("a", WWW)).changes) == ["create www A 192.0.2.1"]
+
+
+def test_an_ownership_whose_record_is_gone_and_unwanted_goes_too() -> None:
+    _, ownership = owned("a", WWW)
+    assert told(plan(content(ownership)).changes) == ["delete a-www owner"]
+
+
+def test_a_former_owners_records_become_ours() -> None:
+    made = plan(content(owned("a", WWW, owner="old")), claim("a", WWW), under=rules(formerly=("old",)))
+    assert told(made.changes) == ["update a-www owner"]
+
+
+def test_same_record_and_ttl_from_several_objects_is_served_with_all_targets() -> None:
+    made = plan(content(), claim("a", WWW), claim("b", "www A 192.0.2.2"))
+    assert told(made.changes) == ["create www A 192.0.2.1,192.0.2.2", "create a-www owner"]
+
+
+def test_of_several_objects_one_leaving_takes_its_targets_along() -> None:
+    made = plan(content(owned("a", "www A 192.0.2.1,192.0.2.2")), claim("b", "www A 192.0.2.2"))
+    assert told(made.changes) == ["update www A 192.0.2.2", "update a-www owner"]
+
+
+def test_in_a_conflict_who_holds_the_record_wins() -> None:
+    holds = content(owned("b", "www A 192.0.2.1,192.0.2.2", ttl=60))
+    made = plan(holds, claim("a", "www A 192.0.2.9", ttl=30), claim("b", "www A 192.0.2.1,192.0.2.2", ttl=60))
+    assert made.changes == ()
+    assert made.verdicts[(ref("b"), 0)].in_place
+    assert made.verdicts[(ref("a"), 0)].message == f"www.{ZONE} A is already claimed by DNSEndpoint b"
+
+
+def test_in_a_conflict_over_nothing_fewer_targets_win_then_the_order_of_names() -> None:
+    few, many = claim("z", "www A 192.0.2.9", ttl=30), claim("a", "www A 192.0.2.1,192.0.2.2", ttl=60)
+    assert plan(content(), many, few).verdicts[(ref("a"), 0)].reason == "Conflict"
+    first, second = claim("a", "www A 192.0.2.9", ttl=30), claim("b", "www A 192.0.2.1", ttl=60)
+    assert plan(content(), second, first).verdicts[(ref("b"), 0)].reason == "Conflict"
+
+
+def test_the_winners_name_is_told_only_within_its_namespace() -> None:
+    made = plan(content(), claim("one/a", "www A 192.0.2.9", ttl=30), claim("two/b", "www A 192.0.2.1", ttl=60))
+    assert (
+        made.verdicts[(ref("two/b"), 0)].message
+        == f"www.{ZONE} A is already claimed by a DNSEndpoint in another namespace"
+    )
+
+
+def test_a_cname_has_one_target_so_two_are_a_conflict() -> None:
+    made = plan(content(), claim("a", "www CNAME one.example.net"), claim("b", "www CNAME two.example.net"))
+    assert told(made.changes)[0] == "create www CNAME one.example.net"
+    assert made.verdicts[(ref("b"), 0)].reason == "Conflict"
+
+
+def test_a_cname_loses_to_anything_beside_it() -> None:
+    made = plan(content(), claim("a", "www CNAME one.example.net"), claim("b", WWW))
+    assert told(made.changes) == ["create www A 192.0.2.1", "create a-www owner"]
+    assert made.verdicts[(ref("a"), 0)].message == "a CNAME can't be beside the A record of DNSEndpoint b"
+
+
+def test_another_type_at_a_name_is_one_change() -> None:
+    made = plan(content(owned("a", WWW)), claim("a", "www CNAME one.example.net"))
+    assert len(made.changes) == 1
+    assert told(made.changes) == [
+        "create www CNAME one.example.net",
+        "create cname-www owner",
+        "delete www A",
+        "delete a-www owner",
+    ]
+
+
+def test_a_cname_beside_somebody_elses_record_is_not_even_tried() -> None:
+    made = plan(content(record("www TXT hello")), claim("a", "www CNAME one.example.net"))
+    assert made.changes == ()
+    assert made.verdicts[(ref("a"), 0)].reason == "NotOwned"
+    assert "has TXT on the name server" in made.verdicts[(ref("a"), 0)].message
+
+
+def test_records_of_one_name_are_separate_changes() -> None:
+    made = plan(content(), claim("a", WWW), claim("a", "www AAAA 2001:db8::1", index=1))
+    assert len(made.changes) == 2
+
+
+def test_an_object_that_is_not_marked_yet_holds_what_is_there_and_changes_nothing() -> None:
+    assert plan(content(), claim("a", WWW, settled=False)).changes == ()
+    made = plan(content(owned("a", "www A 192.0.2.9")), claim("a", WWW, settled=False))
+    assert made.changes == ()
+    assert made.verdicts[(ref("a"), 0)].reason == "Waiting"
+
+
+def test_what_is_held_is_not_deleted() -> None:
+    holds = content(owned("a", WWW), owned("b", "b A 192.0.2.1"))
+    assert plan(holds, held=Held(refs=frozenset({ref("a")}), slots=frozenset({(f"b.{ZONE}", "A", "")}))).changes == ()
+
+
+@pytest.mark.parametrize(
+    "under",
+    [
+        rules(types=frozenset({"CNAME"})),
+        rules(domains=Domains(include=("other.org",))),
+        rules(sources=frozenset({"service"})),
+        rules(namespace="elsewhere"),
+    ],
+    ids=["types", "domains", "sources", "namespace"],
+)
+def test_what_a_setting_hides_is_not_deleted(under: object) -> None:
+    assert plan(content(owned("a", WWW)), under=under).changes == ()  # type: ignore[arg-type]  # rules, by ids
+
+
+def test_an_older_ownership_counts_and_goes_with_the_last_record_that_leans_on_it() -> None:
+    under = rules(names=Names(prefix="txt-"))
+    value = under.values.encode({"owner": "me", "resource": "crd/default/a"})
+    older = Record(f"txt-www.{ZONE}", "TXT", (value,), 300)
+    holds = content(record(WWW, ttl=300), older)
+    assert plan(holds, claim("a", WWW), under=under).changes == ()
+    assert told(plan(holds, under=under).changes) == ["delete www A", "delete txt-www owner"]
+    beside = content(record(WWW, ttl=300), record("www MX 10 mail.example.net", ttl=300), older)
+    kept = plan(beside, claim("a", "www MX 10 mail.example.net", index=1), under=under)
+    assert told(kept.changes) == ["delete www A"]
+
+
+def test_an_older_ownership_says_nothing_about_aaaa() -> None:
+    under = rules(names=Names(prefix="txt-"))
+    older = Record(f"txt-www.{ZONE}", "TXT", (under.values.encode({"owner": "me", "resource": "crd/default/a"}),), 300)
+    made = plan(content(record("www AAAA 2001:db8::1"), older), claim("a", "www AAAA 2001:db8::1"), under=under)
+    assert made.verdicts[(ref("a"), 0)].reason == "NotOwned"
+
+
+def test_other_texts_beside_an_ownership_stay() -> None:
+    one, ownership = owned("a", WWW)
+    shared = Record(ownership.name, "TXT", tuple(sorted((*ownership.targets, "hello"))), 300)
+    (change,) = plan(content(one, shared)).changes
+    assert change.parts[1] == Part(shared, Record(ownership.name, "TXT", ("hello",), 300))
+
+
+def test_without_a_registry_only_what_a_going_object_names_is_deleted() -> None:
+    under = rules(registry="noop")
+    holds = content(record(WWW, ttl=300), record("other A 192.0.2.1", ttl=300))
+    assert plan(holds, under=under).changes == ()
+    doomed = Held(doomed=(((f"www.{ZONE}", "A", ""), ref("a")),))
+    assert told(plan(holds, under=under, held=doomed).changes) == ["delete www A"]
+    assert told(plan(holds, claim("a", "www A 192.0.2.3"), under=under).changes) == ["update www A 192.0.2.3"]

@@ -1,0 +1,120 @@
+"""Ownership records: names and values as ExternalDNS writes and reads them."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+
+import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
+
+KEY = b"0123456789abcdef0123456789abcdef"
+TEXT = "heritage=external-dns,external-dns/owner=me,external-dns/resource=crd/default/www"
+
+
+@pytest.mark.parametrize(
+    ("names", "record", "type_", "expected"),
+    [
+        (Names(), "www.example.org", "A", "a-www.example.org"),
+        (Names(), "www.example.org", "AAAA", "aaaa-www.example.org"),
+        (Names(), "example.org", "CNAME", "cname-example.org"),
+        (Names(prefix="txt."), "www.example.org", "A", "txt.a-www.example.org"),
+        (Names(prefix="Own-"), "www.example.org", "A", "own-a-www.example.org"),
+        (Names(suffix="-txt"), "www.example.org", "A", "a-www-txt.example.org"),
+        (Names(prefix="%{record_type}-own-"), "www.example.org", "A", "a-own-www.example.org"),
+        (Names(suffix="-%{record_type}"), "www.example.org", "CNAME", "www-cname.example.org"),
+        (Names(), "*.example.org", "A", "a-*.example.org"),
+        (Names(wildcard="any"), "*.example.org", "A", "a-any.example.org"),
+    ],
+)
+def test_the_ownership_record_of_a_record_is_where_external_dns_looks_for_it(
+    names: Names, record: str, type_: str, expected: str
+) -> None:
+    assert names.of(record, type_) == expected
+    assert names.owned(expected) == (record, type_)
+
+
+def test_a_prefix_and_a_suffix_exclude_each_other() -> None:
+    with pytest.raises(BadAffix, match="exclude each other"):
+        Names(prefix="a", suffix="b")
+
+
+def test_older_names_have_no_type_and_there_are_none_for_aaaa() -> None:
+    assert Names(prefix="txt-").older("www.example.org", "A") == "txt-www.example.org"
+    assert Names(suffix="-txt").older("www.example.org", "CNAME") == "www-txt.example.org"
+    assert Names().older("www.example.org", "AAAA") is None
+    assert Names(prefix="txt-").owned("txt-www.example.org") is None
+
+
+AFFIX = st.sampled_from(["", "txt-", "txt.", "%{record_type}-x-"])
+LABEL = st.from_regex(r"[b-z][b-z0-9]{0,8}", fullmatch=True)
+
+
+@given(AFFIX, LABEL, LABEL, st.sampled_from(TYPES))
+def test_every_ownership_name_leads_back_to_its_record(prefix: str, first: str, rest: str, type_: str) -> None:
+    names = Names(prefix=prefix)
+    assert names.owned(names.of(f"{first}.{rest}.test", type_)) == (f"{first}.{rest}.test", type_)
+
+
+def test_the_value_has_its_keys_sorted() -> None:
+    assert Values().encode({"resource": "crd/default/www", "owner": "me"}) == TEXT
+
+
+def test_a_value_is_read_with_and_without_its_quotes() -> None:
+    expected = {"owner": "me", "resource": "crd/default/www"}
+    assert Values().decode(TEXT) == expected
+    assert Values().decode(f'"{TEXT}"') == expected
+
+
+@pytest.mark.parametrize("value", ["v=spf1 -all", "", "heritage=other,other/owner=me", "external-dns/owner=me", "=,=="])
+def test_other_texts_are_nobodys_ownership(value: str) -> None:
+    assert Values().decode(value) is None
+    assert Values(KEY).decode(value) is None
+
+
+def test_an_encrypted_value_is_nonce_and_ciphertext_of_gzip_in_base64() -> None:
+    value = Values(KEY).encode({"owner": "me", "resource": "crd/default/www"})
+    raw = base64.b64decode(value)
+    assert gzip.decompress(AESGCM(KEY).decrypt(raw[:12], raw[12:], None)).decode() == TEXT
+    assert Values(KEY).decode(value) == {"owner": "me", "resource": "crd/default/www"}
+    assert value == Values(KEY).encode({"owner": "me", "resource": "crd/default/www"})
+
+
+def test_a_value_that_somebody_else_encrypted_is_read() -> None:
+    nonce = b"twelve bytes"
+    sealed = AESGCM(KEY).encrypt(nonce, gzip.compress(f'"{TEXT}"'.encode()), None)
+    assert Values(KEY).decode(base64.b64encode(nonce + sealed).decode()) == {
+        "owner": "me",
+        "resource": "crd/default/www",
+    }
+
+
+def test_with_a_key_plain_values_are_still_read_and_without_one_encrypted_ones_are_foreign() -> None:
+    assert Values(KEY).decode(TEXT) == {"owner": "me", "resource": "crd/default/www"}
+    assert Values().decode(Values(KEY).encode({"owner": "me"})) is None
+    assert Values(b"x" * 32).decode(Values(KEY).encode({"owner": "me"})) is None
+
+
+def test_two_texts_never_share_a_nonce() -> None:
+    first, second = (base64.b64decode(Values(KEY).encode({"owner": owner}))[:12] for owner in ("one", "two"))
+    assert first != second
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), st.from_regex(r"[a-z0-9/._-]{0,20}", fullmatch=True))
+)
+def test_labels_survive_the_way_there_and_back(labels: dict[str, str]) -> None:
+    assert Values().decode(Values().encode(labels)) == labels
+    assert Values(KEY).decode(Values(KEY).encode(labels)) == labels
+
+
+def test_a_key_is_32_characters_or_32_bytes_in_base64() -> None:
+    assert key_from(KEY.decode()) == KEY
+    assert key_from(base64.b64encode(KEY).decode()) == KEY
+    for bad in ("short", base64.b64encode(b"short").decode(), "!" * 44):
+        with pytest.raises(ValueError, match="32 bytes"):
+            key_from(bad)
