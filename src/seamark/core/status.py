@@ -153,10 +153,10 @@ class Silent:
 
     conditions: tuple[ConditionType, ...] = ()
 
-    def said(self, _obj: Any, _judged: Any) -> None:
+    def said(self, _obj: Any, _judged: Any) -> Any:
         return None
 
-    def stamped(self, _judged: Any, _said: Any, _stamp: Stamp) -> None:
+    def stamped(self, _judged: Any, _said: Any, _stamp: Stamp) -> Any:
         return None
 
     def statements(self, _status: Any) -> Statements:

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from seamark.api.score import Exposure
+from seamark.families.score.templates import PLACE, fill
 from seamark.families.score.uris import fault
 
-PLACE = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 NAMES = (".workload.name", ".workload.namespace")
 
 
@@ -27,8 +26,7 @@ class EndpointPolicy:
             return None
         if not self.template:
             return exposure.url
-        values = dict(zip(NAMES, (name, namespace), strict=True))
-        return PLACE.sub(lambda place: values[place[1]], self.template)
+        return fill(self.template, {"workload": {"name": name, "namespace": namespace}})
 
 
 NO_POLICY = EndpointPolicy()

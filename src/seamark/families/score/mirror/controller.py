@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+from seamark.api.core import ConfigMap
+from seamark.api.meta import Key
 from seamark.api.score import Workload, WorkloadExposure
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
 from seamark.core.status import ByManager
 from seamark.core.view import View
+from seamark.families.score import selection
+from seamark.families.score.config import KEY, Config, Configs
 from seamark.families.score.mirror.answer import missing
 from seamark.families.score.mirror.reconcile import announce, desire, judge
 from seamark.families.score.mirror.state import Seen
+from seamark.families.score.policy import NO_POLICY, EndpointPolicy
 from seamark.families.score.words import RUNTIME_READY
 
 MANAGER = "score-mirror"
 SPACING = 0.2  # seconds between two looks at one Workload: a runtime that flaps costs five writes a second at the most
 
 
-def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
-    if workload.deleting:
-        return None
-    exposure = view.get(WorkloadExposure, workload.key)
-    seen = Seen(workload, exposure)
-    if seen.untouched and missing(workload, exposure):
-        return None  # the first statement says so already
-    return seen
+def policy_of(workload: Workload, config: Config | None) -> EndpointPolicy:
+    """The policy of the profile that the Workload has; none where it has none."""
+    try:
+        return selection.profile(workload, config).policy if config is not None else NO_POLICY
+    except selection.NoChoice:
+        return NO_POLICY
 
 
-def controller() -> Controller[Seen]:
+def controller(config_key: Key = KEY) -> Controller[Seen]:
+    configs = Configs()
+
+    def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
+        if workload.deleting:
+            return None
+        exposure = view.get(WorkloadExposure, workload.key)
+        config = configs.of(view.get(ConfigMap, config_key))
+        seen = Seen(workload, exposure, policy_of(workload, config))
+        if seen.untouched and missing(workload, exposure):
+            return None  # the first statement says so already
+        return seen
+
     return Controller(
         name="score-mirror",
         kind=Workload,
-        reads=(WorkloadExposure,),
+        reads=(WorkloadExposure, ConfigMap),
         observe=observe,
         desire=desire,
         judge=judge,

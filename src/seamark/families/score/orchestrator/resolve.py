@@ -1,0 +1,131 @@
+"""Placeholders → values. What is in a Secret stays a reference to it.
+
+- `Wrong`: it can't be until somebody changes the Workload (or the platform). `Waiting`: a claim is not bound yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seamark.families.score.orchestrator.state import Seen
+from seamark.families.score.placeholders import Reference, parse, references, resources
+
+
+class Wrong(ValueError):
+    """What is wrong, where, in words for the user."""
+
+
+class Waiting(Exception):
+    """Which resource is waited for."""
+
+
+@dataclass(frozen=True)
+class SecretKey:
+    name: str
+    key: str
+
+
+Resolved = tuple[str | SecretKey, ...]
+
+
+def resolve(text: str, seen: Seen, where: str) -> Resolved:
+    """The text in parts, neighbouring literals joined."""
+    parts: list[str | SecretKey] = []
+    for part in parse(text):
+        value = lookup(part, seen, where) if isinstance(part, Reference) else part
+        if isinstance(value, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += value
+        else:
+            parts.append(value)
+    return tuple(parts)
+
+
+def plain(text: str, seen: Seen, where: str) -> str:
+    """A text that no secret may be in."""
+    parts = resolve(text, seen, where)
+    for part in parts:
+        if isinstance(part, SecretKey):
+            raise Wrong(f"{where}: a secret ({part.key}) can be in a variable only, where it stays a reference")
+    return "".join(str(part) for part in parts)
+
+
+def plain_values(value: Any, seen: Seen, where: str) -> Any:
+    """Every text in a value."""
+    if isinstance(value, str):
+        return plain(value, seen, where)
+    if isinstance(value, dict):
+        return {name: plain_values(value[name], seen, f"{where}.{name}") for name in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [plain_values(one, seen, f"{where}[{number}]") for number, one in enumerate(value)]
+    return value
+
+
+def lookup(reference: Reference, seen: Seen, where: str) -> str | SecretKey:
+    match reference.path:
+        case ("metadata", *rest):
+            return _metadata(reference, rest, seen, where)
+        case ("resources", key, *rest):
+            return _resource(reference, key, ".".join(rest), seen, where)
+    raise Wrong(f"{where}: {reference} names nothing: a placeholder begins with metadata or resources")
+
+
+def _metadata(reference: Reference, path: list[str], seen: Seen, where: str) -> str:
+    metadata = seen.workload.metadata
+    known: Mapping[str, Any] = {
+        "name": metadata.name,
+        "namespace": metadata.namespace,
+        "labels": metadata.labels or {},
+        "annotations": metadata.annotations or {},
+    }
+    found = known.get(path[0]) if path else None
+    if isinstance(found, dict):
+        found = found.get(".".join(path[1:]))
+    if not isinstance(found, str):
+        raise Wrong(f"{where}: {reference} names nothing in the metadata of the Workload")
+    return found
+
+
+def _resource(reference: Reference, key: str, name: str, seen: Seen, where: str) -> str | SecretKey:
+    if key not in seen.resources:
+        there = ", ".join(sorted(seen.resources)) or "none"
+        raise Wrong(f"{where}: {reference} names nothing: of resources there are {there}")
+    if not name:
+        return key
+    outputs = seen.outputs.get(key)
+    if outputs is None:
+        raise Waiting(key)
+    if name in outputs.secret_keys:
+        return SecretKey(outputs.secret, name)
+    if name in outputs.values:
+        return outputs.values[name]
+    raise Wrong(f"{where}: {reference} names nothing: {key} gives {', '.join(outputs.names) or 'nothing'}")
+
+
+def check_names(value: Any, seen: Seen, where: str) -> None:
+    """Every placeholder in it names something that can be; what a claim gives is not known yet, and not asked."""
+    for reference in references(value):
+        try:
+            lookup(reference, seen, where)
+        except Waiting:
+            continue
+
+
+def cycle(params: Mapping[str, Any]) -> list[str]:
+    """Resources whose parameters refer to each other in a circle, in order; empty when none do."""
+    needs = {key: [one for one in resources(value) if one in params] for key, value in sorted(params.items())}
+    done: set[str] = set()
+
+    def walk(key: str, path: list[str]) -> list[str]:
+        if key in path:
+            return [*path[path.index(key) :], key]
+        if key in done:
+            return []
+        for other in needs[key]:
+            if found := walk(other, [*path, key]):
+                return found
+        done.add(key)
+        return []
+
+    return next((found for key in needs if (found := walk(key, []))), [])

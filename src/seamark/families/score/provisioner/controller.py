@@ -1,0 +1,41 @@
+"""The wiring of the provisioner."""
+
+from __future__ import annotations
+
+from seamark.api.core import ConfigMap, Secret
+from seamark.api.meta import Key
+from seamark.api.score import ResourceClaim
+from seamark.core.calls import Results
+from seamark.core.controller import Controller
+from seamark.core.view import View
+from seamark.families.score.config import KEY, Configs
+from seamark.families.score.ownership import ByUid
+from seamark.families.score.provisioner.reconcile import desire, judge
+from seamark.families.score.provisioner.state import PhaseStatus, Seen, given
+
+MANAGER = "score-provisioner"
+
+
+def controller(config_key: Key = KEY) -> Controller[Seen]:
+    configs = Configs()
+
+    def observe(view: View, claim: ResourceClaim, _results: Results) -> Seen | None:
+        config = configs.of(view.get(ConfigMap, config_key))
+        if claim.deleting or config is None:
+            return None
+        provisioner = config.provisioner(claim.spec.type, claim.spec.class_)
+        gives = given(claim, provisioner)
+        secret = view.get(Secret, Key(claim.metadata.namespace, gives.secret)) if gives.secret else None
+        return Seen(claim, provisioner, gives, secret)
+
+    return Controller(
+        name="score-provisioner",
+        kind=ResourceClaim,
+        reads=(Secret,),
+        children=(ConfigMap,),
+        ownership=ByUid(lambda claim, _child: claim.spec.deprovision_policy == "Retain"),
+        observe=observe,
+        desire=desire,
+        judge=judge,
+        status=PhaseStatus(MANAGER),
+    )

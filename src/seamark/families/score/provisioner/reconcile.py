@@ -1,0 +1,44 @@
+"""ResourceClaim → its outputs. Values are in a ConfigMap; a Secret is only named, never read out or copied."""
+
+from __future__ import annotations
+
+from seamark.api.core import ConfigMap
+from seamark.api.meta import ObjectMeta
+from seamark.api.score import ClaimOutputs, NamedRef, ResourceClaimStatus
+from seamark.core.apply import Answers
+from seamark.core.controller import Wanted
+from seamark.families.score.provisioner.state import OUTPUTS, Seen
+
+
+def desire(seen: Seen) -> Wanted:
+    if not seen.given.values:
+        return Wanted()
+    metadata = seen.claim.metadata
+    name = f"{metadata.name}.outputs"
+    outputs = ConfigMap(metadata=ObjectMeta(name=name, namespace=metadata.namespace), data=dict(seen.given.values))
+    return Wanted(children={OUTPUTS: outputs})
+
+
+def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
+    given = seen.given
+    if given.missing:
+        return failed(given.missing)
+    if refusal := answers.refusal(OUTPUTS):
+        return failed(refusal.message)
+    if given.secret and seen.secret is None:
+        return ResourceClaimStatus(
+            phase="Claiming", reason="Claiming", message=f"The Secret {given.secret} is not there (yet)"
+        )
+    ref = answers.ref(OUTPUTS)
+    outputs = ClaimOutputs(
+        secret_ref=NamedRef(name=given.secret) if given.secret else None,
+        config_map_ref=NamedRef(name=ref.name) if ref else None,
+        uri=given.uri or None,
+    )
+    if outputs == ClaimOutputs():
+        return failed(f"The provisioner of {seen.claim.spec.type} gives nothing")
+    return ResourceClaimStatus(phase="Bound", reason="Succeeded", outputs_available=True, outputs=outputs)
+
+
+def failed(message: str) -> ResourceClaimStatus:
+    return ResourceClaimStatus(phase="Failed", reason="ClaimFailed", message=message)

@@ -1,0 +1,147 @@
+"""The Score family at work on a control plane, beside a test: in a thread with a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+from seamark.cluster.real.plane import ControlPlane
+from seamark.core.clock import SystemClock
+from seamark.core.connection import connect
+from seamark.core.http import HttpTransport
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+from seamark.core.waker import Declaration
+from tests.cluster.requests import Answer, eventually, request
+
+SETTINGS = Settings(leader_election=False, health_address="", workers=16)
+MERGE = "application/merge-patch+json"
+
+
+class Running:
+    """An operator that works until it is stopped. `operator` is for looking, not for touching."""
+
+    def __init__(self, plane: ControlPlane, controllers: tuple[Declaration, ...], user: str) -> None:
+        self._ready = threading.Event()
+        self._trouble: BaseException | None = None
+        self.operator: Operator
+        self._loop: asyncio.AbstractEventLoop
+        self._work: asyncio.Task[None]
+        arguments = (plane.kubeconfig_of(user), controllers)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(*arguments)), name="operator")
+        self._thread.start()
+        assert self._ready.wait(30)
+        if self._trouble is not None:
+            raise self._trouble
+
+    async def _run(self, kubeconfig: Any, controllers: tuple[Declaration, ...]) -> None:
+        transport = await HttpTransport(connect(str(kubeconfig)), limit=16).open()
+        self._loop = asyncio.get_running_loop()
+        self.operator = Operator(World(transport, SystemClock(), Random(), "test"), controllers, SETTINGS)
+        self._work = self._loop.create_task(self.operator.run())
+        self._ready.set()
+        try:
+            await self._work
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:
+            self._trouble = error
+            raise
+        finally:
+            await transport.close()
+            await asyncio.sleep(0.3)  # connections with TLS take a moment to be closed
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._work.cancel)
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        if self._trouble is not None:
+            raise self._trouble
+
+
+@contextmanager
+def running(plane: ControlPlane, controllers: tuple[Declaration, ...], user: str = "operator") -> Iterator[Running]:
+    at_work = Running(plane, controllers, user)
+    try:
+        yield at_work
+    finally:
+        at_work.stop()
+
+
+class Cluster:
+    """What a developer, a platform engineer and a foreign runtime do in one namespace."""
+
+    def __init__(self, plane: ControlPlane, namespace: str) -> None:
+        self.plane = plane
+        self.namespace = namespace
+
+    def path(self, plural: str, name: str = "", subresource: str = "") -> str:
+        parts = [f"/apis/score.dev/v1b1/namespaces/{self.namespace}/{plural}", name, subresource]
+        return "/".join(part for part in parts if part)
+
+    def apply(self, name: str = "app", annotations: dict[str, str] | None = None, **spec: Any) -> Answer:
+        body = {
+            "apiVersion": "score.dev/v1b1",
+            "kind": "Workload",
+            "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"containers": {"main": {"image": "nginx"}}, **spec},
+        }
+        made = request(self.plane, "POST", f"{self.path('workloads')}?fieldValidation=Strict", body)
+        assert made.code == 201, made.body
+        return made
+
+    def edit(self, patch: dict[str, Any], name: str = "app") -> None:
+        done = request(self.plane, "PATCH", self.path("workloads", name), patch, content_type=MERGE)
+        assert done.code == 200, done.body
+
+    def delete(self, plural: str, name: str = "app") -> None:
+        assert request(self.plane, "DELETE", self.path(plural, name)).code == 200
+
+    def get(self, plural: str, name: str = "app") -> dict[str, Any]:
+        answer = request(self.plane, "GET", self.path(plural, name))
+        return answer.body if answer.code == 200 else {}
+
+    def publish(self, status: dict[str, Any] | None, name: str = "app") -> None:
+        """What a runtime does, and all that it may do."""
+        path = self.path("workloadexposures", name, "status")
+        done = request(self.plane, "PATCH", path, {"status": status}, content_type=MERGE)
+        assert done.code == 200, done.body
+
+    def endpoint(self, name: str = "app") -> str | None:
+        found: str | None = (self.get("workloads", name).get("status") or {}).get("endpoint")
+        return found
+
+    def said(self, condition: str, name: str = "app") -> dict[str, Any]:
+        workload = self.get("workloads", name)
+        conditions = (workload.get("status") or {}).get("conditions") or ()
+        return next((one for one in conditions if one["type"] == condition), {})
+
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
+        eventually(condition, what, seconds)
+
+    def until_exposed(self, generation: int = 1, name: str = "app") -> dict[str, Any]:
+        def asked() -> bool:
+            spec = self.get("workloadexposures", name).get("spec") or {}
+            return bool(spec.get("observedWorkloadGeneration") == generation)
+
+        self.until(asked, f"a runtime is asked for generation {generation} of {name}")
+        return self.get("workloadexposures", name)
+
+    def until_endpoint(self, wanted: str | None, name: str = "app") -> None:
+        self.until(lambda: self.endpoint(name) == wanted, f"the endpoint of {name} is {wanted}")
+
+    def until_said(self, condition: str, status: str, reason: str = "", name: str = "app") -> dict[str, Any]:
+        def so() -> bool:
+            found = self.said(condition, name)
+            current = found.get("observedGeneration") == self.get("workloads", name)["metadata"]["generation"]
+            return bool(current and found["status"] == status and (not reason or found["reason"] == reason))
+
+        try:
+            self.until(so, f"{condition} of {name} is {status} ({reason})")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.get('workloads', name).get('status')}") from None
+        return self.said(condition, name)

@@ -1,0 +1,199 @@
+"""A Workload's endpoint on a real API server, with a foreign runtime that a plain client plays.
+
+The rules are those of docs/spec/score/workload.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from seamark.cluster.real.plane import ControlPlane
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import SCORE
+from tests.cluster.requests import install, request
+from tests.cluster.score_operator import Cluster, Running, running
+
+URL = "https://app.example.com"
+PORTS = {"ports": [{"port": 80}]}
+
+
+@pytest.fixture(scope="module")
+def at_work(control_plane: ControlPlane) -> Iterator[Running]:
+    for crd in CRDS:
+        install(control_plane, crd)
+    with running(control_plane, SCORE.controllers()) as operator:
+        yield operator
+
+
+@pytest.fixture
+def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Cluster:
+    return Cluster(control_plane, namespace)
+
+
+def published(url: str, **more: Any) -> dict[str, Any]:
+    return {"exposures": [{"url": url}], **more}
+
+
+def test_what_a_foreign_runtime_publishes_is_the_endpoint_and_makes_the_workload_ready(cluster: Cluster) -> None:
+    made = cluster.apply(service=PORTS).body
+    exposure = cluster.until_exposed()
+    assert exposure["spec"] == {
+        "workloadRef": {"name": "app", "namespace": cluster.namespace, "uid": made["metadata"]["uid"]},
+        "observedWorkloadGeneration": 1,
+        "runtimeClass": "kubernetes",
+    }
+    (owner,) = exposure["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("Workload", made["metadata"]["uid"])
+    assert "status" not in exposure
+    cluster.until_said("InputsValid", "True")
+    cluster.until_said("ClaimsReady", "True")
+    cluster.publish(published(URL))
+    cluster.until_endpoint(URL)
+    cluster.until_said("Ready", "True", "Succeeded")
+
+
+def test_a_new_generation_keeps_the_endpoint_and_is_unknown_until_the_runtime_has_answered(cluster: Cluster) -> None:
+    cluster.apply()
+    cluster.until_exposed()
+    cluster.publish(published(URL))  # by a runtime that follows the seed alone: no generation anywhere
+    cluster.until_said("Ready", "True")
+    cluster.edit({"spec": {"containers": {"main": {"image": "nginx:2"}}}})
+    cluster.until_exposed(generation=2)
+    cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
+    cluster.until_said("Ready", "Unknown")
+    assert cluster.endpoint() == URL
+    cluster.publish(published("https://new.example.com"))
+    cluster.until_endpoint("https://new.example.com")
+    cluster.until_said("Ready", "True")
+
+
+def test_an_answer_for_an_older_generation_is_ignored(cluster: Cluster) -> None:
+    cluster.apply()
+    cluster.until_exposed()
+    cluster.publish(published(URL, observedWorkloadGeneration=1))
+    cluster.until_endpoint(URL)
+    cluster.edit({"spec": {"profile": "batch"}})
+    cluster.until_exposed(generation=2)
+    cluster.publish(published("https://late.example.com", observedWorkloadGeneration=1))
+    cluster.until_said("RuntimeReady", "Unknown")
+    assert cluster.endpoint() == URL
+    cluster.publish(published("https://now.example.com", observedWorkloadGeneration=2))
+    cluster.until_endpoint("https://now.example.com")
+
+
+def test_an_invalid_url_keeps_the_previous_one_and_is_told(cluster: Cluster) -> None:
+    cluster.apply()
+    cluster.until_exposed()
+    cluster.publish(published(URL))
+    cluster.until_endpoint(URL)
+    cluster.publish({"exposures": [{"url": "http://fine"}, {"url": "not a url", "priority": 9}]})
+    cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
+    assert cluster.endpoint() == URL
+    events = f"/apis/events.k8s.io/v1/namespaces/{cluster.namespace}/events"
+
+    def told() -> bool:
+        items = request(cluster.plane, "GET", events).body["items"]
+        return any(one["reason"] == "InvalidURL" and one["type"] == "Warning" for one in items)
+
+    cluster.until(told, "a warning about the URL")
+
+
+def test_nothing_published_takes_the_endpoint_away_and_a_deleted_exposure_does_not(cluster: Cluster) -> None:
+    cluster.apply()
+    before = cluster.until_exposed()["metadata"]["uid"]
+    cluster.publish(published(URL))
+    cluster.until_endpoint(URL)
+    cluster.delete("workloadexposures")
+    cluster.until(
+        lambda: cluster.get("workloadexposures").get("metadata", {}).get("uid", before) != before, "a new exposure"
+    )
+    cluster.until_said("RuntimeReady", "Unknown")
+    assert cluster.endpoint() == URL
+    cluster.publish({"exposures": []})
+    cluster.until_endpoint(None)
+
+
+def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster) -> None:
+    cluster.apply()
+    old = cluster.until_exposed()["metadata"]["uid"]
+    cluster.publish(published(URL))
+    cluster.until_endpoint(URL)
+    cluster.delete("workloads")
+    new = cluster.apply().body["metadata"]["uid"]
+
+    def its_own() -> bool:
+        exposure = cluster.get("workloadexposures")
+        return bool(exposure and exposure["spec"]["workloadRef"]["uid"] == new)
+
+    cluster.until(its_own, "an exposure of its own")
+    exposure = cluster.get("workloadexposures")
+    assert exposure["metadata"]["uid"] != old
+    assert "status" not in exposure
+    assert cluster.endpoint() is None
+    assert [owner["uid"] for owner in exposure["metadata"]["ownerReferences"]] == [new]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"profile": "zorp"}, "there is no profile 'zorp'"),
+        ({"resources": {"x": {"type": "zorp"}}}, "resources.x.type: nobody provisions 'zorp'"),
+        (
+            {"containers": {"main": {"image": "a", "variables": {"A": "${resources.db.host}"}}}},
+            "containers.main.variables: ${resources.db.host} names nothing",
+        ),
+        (
+            {
+                "resources": {
+                    "a": {"type": "route", "params": {"host": "${resources.b.host}"}},
+                    "b": {"type": "route", "params": {"host": "${resources.a.host}"}},
+                }
+            },
+            "a → b → a refer to each other in a circle",
+        ),
+        (
+            {"containers": {"main": {"image": "a", "files": [{"target": "/a", "content": "x" * 1_048_576}]}}},
+            "containers.main.files: 1048576 bytes",
+        ),
+    ],
+    ids=["a profile", "a type", "a placeholder", "a circle", "a megabyte"],
+)
+def test_what_can_not_be_is_told_at_once(cluster: Cluster, spec: dict[str, Any], words: str) -> None:
+    cluster.apply(**spec)
+    told = cluster.until_said("InputsValid", "False", "SpecInvalid")
+    assert words in told["message"]
+    cluster.until_said("Ready", "False", "SpecInvalid")
+    assert cluster.get("workloadplans") == {}
+
+
+def test_claims_are_made_bound_and_removed_with_their_resource(cluster: Cluster) -> None:
+    cluster.apply(
+        containers={
+            "main": {"image": "a", "variables": {"URL": "redis://:${resources.cache.password}@${resources.cache.host}"}}
+        },
+        resources={"cache": {"type": "redis"}, "name": {"type": "dns"}},
+    )
+    cluster.until_said("ClaimsReady", "False", "Claiming")
+    claims = {claim["key"]: claim["phase"] for claim in cluster.get("workloads")["status"]["claims"]}
+    assert claims == {"cache": "Claiming", "name": "Bound"}
+    assert cluster.get("workloadplans") == {}
+    secrets = f"/api/v1/namespaces/{cluster.namespace}/secrets"
+    secret = {"metadata": {"name": "app.cache"}, "stringData": {"password": "hunter2"}}
+    assert request(cluster.plane, "POST", secrets, secret).code == 201
+    cluster.until_said("ClaimsReady", "True", "Succeeded")
+    cluster.until_exposed()
+    plan = cluster.get("workloadplans")
+    assert plan["spec"]["resolvedValues"]["containers"]["main"]["variables"]["URL"] == [
+        "redis://:",
+        {"secret": "app.cache", "key": "password"},
+        "@app-cache",
+    ]
+    assert "hunter2" not in str(plan)
+    request(cluster.plane, "DELETE", f"{secrets}/app.cache")
+    told = cluster.until_said("ClaimsReady", "False", "Claiming")
+    assert "The Secret app.cache is not there" in told["message"]
+    cluster.edit({"spec": {"resources": {"name": None}}})
+    cluster.until(lambda: cluster.get("resourceclaims", "app.name") == {}, "the claim is gone")

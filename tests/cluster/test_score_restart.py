@@ -1,0 +1,26 @@
+"""The Score family stops and starts again: nothing is un-said, and nothing is written."""
+
+from __future__ import annotations
+
+from seamark.cluster.real.plane import ControlPlane
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import SCORE
+from tests.cluster.requests import install
+from tests.cluster.score_operator import Cluster, running
+
+URL = "https://app.example.com"
+
+
+def test_a_restart_un_says_nothing_and_writes_nothing(control_plane: ControlPlane, namespace: str) -> None:
+    cluster = Cluster(control_plane, namespace)
+    for crd in CRDS:
+        install(control_plane, crd)
+    with running(control_plane, SCORE.controllers()):
+        cluster.apply()
+        cluster.until_exposed()
+        cluster.publish({"exposures": [{"url": URL}]})
+        cluster.until_said("Ready", "True")
+    before = cluster.get("workloads")["metadata"]["resourceVersion"]
+    with running(control_plane, SCORE.controllers()) as again:
+        cluster.until(lambda: again.operator.quiet, "the operator is at rest")
+        assert cluster.get("workloads")["metadata"]["resourceVersion"] == before
