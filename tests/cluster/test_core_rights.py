@@ -95,7 +95,7 @@ def test_all_rights_withdrawn_and_restored(control_plane: ControlPlane, namespac
                 await api.greet("b")
                 await allow(api, FULL)
                 await until(lambda: api.ready("b"), "b is ready")
-                assert operator.missing() == []
+                await until(lambda: operator.missing() == [], "nothing is missing")
 
     on_real_api_server(control_plane, namespace, test)
 

@@ -214,9 +214,12 @@ class Watch(Generic[T]):
     # ---- following
 
     async def _follow(self, sink: Callable[[Event], None]) -> None:
-        if self._doubted:
+        troubled = self._doubted
+        if troubled:
             await self._still_known()
         async with self._open({"resourceVersion": self.version}) as stream:
+            if troubled:
+                sink(Progress(self.version))  # the trouble is over, though nothing may happen for a while
             heard = await self._read(stream, sink)
         if not heard:  # closed without a word: by a proxy, or a server that is going down
             await asyncio.sleep(self._pause())

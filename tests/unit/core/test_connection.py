@@ -195,3 +195,18 @@ def test_only_a_token_can_change_without_new_connections() -> None:
     one = Connection("https://x", ca_pem="A", token="1")
     assert one.same_channel(Connection("https://x", ca_pem="A", token="2"))
     assert not one.same_channel(Connection("https://x", ca_pem="B", token="1"))
+
+
+def test_an_oidc_token_that_is_still_valid(tmp_path: Path) -> None:
+    claims = base64.urlsafe_b64encode(json.dumps({"exp": 4_000_000_000}).encode()).decode().rstrip("=")
+    jwt = f"eyJhbGciOiJSUzI1NiJ9.{claims}.c2lnbmF0dXJl"
+    options = {"client-id": "x", "client-secret": "y", "idp-issuer-url": "https://127.0.0.1:1", "id-token": jwt}
+    path = kubeconfig(tmp_path, user={"auth-provider": {"name": "oidc", "config": options}})
+    assert loaded(path).token == jwt
+
+
+def test_an_oidc_token_that_can_neither_be_used_nor_renewed_is_told(tmp_path: Path) -> None:
+    options = {"client-id": "x", "client-secret": "y", "idp-issuer-url": "https://127.0.0.1:1"}
+    path = kubeconfig(tmp_path, user={"auth-provider": {"name": "oidc", "config": options}})
+    with pytest.raises(UserError, match="cannot refresh without refresh-token"):
+        loaded(path)
