@@ -26,7 +26,15 @@ NEVER = "1970-01-01T00:00:00Z"  # in the first statement, which a CRD's default 
 
 
 class Awaited(Condition, frozen=True, kw_only=True, omit_defaults=False):
-    """An Unknown because nobody has answered yet: it gives way to what was already written for this generation."""
+    """An Unknown because nobody has answered yet: it gives way to what was already written for this generation.
+
+    A summary of such parts (their types are in `parts`) is made again when it is known what stands of them; where it
+    does not follow them in the status, it gives way only if there is no `finding` among them.
+    """
+
+    parts: tuple[str, ...] = ()
+    otherwise: tuple[str, str] = ("", "")
+    finding: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +67,16 @@ class ConditionType:
 
     def worst_of(self, *parts: Condition, otherwise: tuple[str, str]) -> Condition:
         """The worst part's own reason and words; `otherwise` (reason, message) when all are True."""
-        for status in (FALSE, UNKNOWN):
-            for part in parts:
-                if part.status == status:
-                    say = Awaited if isinstance(part, Awaited) else Condition
-                    return self._say(say, status, part.reason, part.message, declared=False)
-        return self.true(*otherwise)
+        good = self.true(*otherwise)
+        part = worst(parts)
+        if part is None:
+            return good
+        if part.status == FALSE or not any(isinstance(part, Awaited) for part in parts):
+            return self._say(Condition, part.status, part.reason, part.message, declared=False)
+        awaited = self._say(Awaited, part.status, part.reason, part.message, declared=False)
+        types = tuple(part.type for part in parts)
+        finding = not isinstance(part, Awaited)
+        return msgspec.structs.replace(awaited, parts=types, otherwise=(good.reason, good.message), finding=finding)
 
     def _say(
         self, shape: type[Condition], status: str, reason: str, message: str, *, declared: bool = True
@@ -87,20 +99,42 @@ class Stamp:
 
     def on(self, judged: Iterable[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:
         known = {condition.type: condition for condition in before}
-        return tuple(self._one(condition, known.get(condition.type)) for condition in judged)
+        said: dict[str, Condition] = {}
+        for condition in judged:
+            said[condition.type] = self._one(condition, known.get(condition.type), said)
+        return tuple(said.values())
 
-    def _one(self, judged: Condition, before: Condition | None) -> Condition:
+    def _one(self, judged: Condition, before: Condition | None, said: Mapping[str, Condition]) -> Condition:
+        if isinstance(judged, Awaited) and judged.parts and all(part in said for part in judged.parts):
+            judged = _summed_up(judged, [said[part] for part in judged.parts])
         if isinstance(judged, Awaited):
-            if before is not None and self.awaiting_stands and self._is_ours(before):
+            if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):
                 self.kept.append(judged.type)
                 return before
-            judged = Condition(**msgspec.structs.asdict(judged))
+            judged = _plain(judged, judged.status, judged.reason, judged.message)
         flipped = before is None or before.status != judged.status or before.last_transition_time in ("", NEVER)
         time = self.time if flipped or before is None else before.last_transition_time
         return msgspec.structs.replace(judged, last_transition_time=time, observed_generation=self.generation)
 
     def _is_ours(self, before: Condition) -> bool:
         return before.observed_generation == self.generation and before.status != UNKNOWN
+
+
+def worst(parts: Iterable[Condition]) -> Condition | None:
+    """The first False, else the first Unknown that is a finding, else the first that is awaited; None: all are True."""
+    bad = [part for part in parts if part.status != TRUE]
+    return min(bad, key=lambda part: (part.status != FALSE, isinstance(part, Awaited)), default=None)
+
+
+def _summed_up(summary: Awaited, parts: Iterable[Condition]) -> Condition:
+    part = worst(parts)
+    if part is None:
+        return _plain(summary, TRUE, *summary.otherwise)
+    return _plain(summary, part.status, part.reason, part.message)
+
+
+def _plain(condition: Condition, status: str, reason: str, message: str) -> Condition:
+    return Condition(type=condition.type, status=status, reason=reason, message=message, last_transition_time="")
 
 
 Statements = Mapping[tuple[Hashable, str], Condition]  # (which entry of the status, condition type) → condition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -103,6 +104,56 @@ def test_of_two_equally_bad_parts_the_first_speaks() -> None:
 def test_a_summary_of_what_is_awaited_is_awaited() -> None:
     ready = READY.worst_of(LIT.true("On"), WARM.not_yet("Asking", "?"), otherwise=("Ready", ""))
     assert isinstance(ready, Awaited)
+
+
+def test_an_unknown_that_is_a_finding_outweighs_one_that_is_awaited() -> None:
+    # Else Ready would stay True, as awaited, while it is known that a part is not.
+    ready = READY.worst_of(WARM.not_yet("Asking", "?"), LIT.unknown("Off", "dark"), otherwise=("Ready", ""))
+    after = restamped(ready, said(READY.true("Ready")))
+    assert (after.status, after.reason) == ("Unknown", "Off")
+
+
+def test_a_summary_of_words_that_stand_is_made_of_those_words() -> None:
+    lit, warm = LIT.true("On"), WARM.not_yet("Asking", "?")
+    ready = READY.worst_of(lit, warm, otherwise=("Ready", "fine"))
+    before = (said(LIT.false("Off", "dark")), said(WARM.true("Hot")), said(READY.false("Pending", "dark")))
+    after = Stamp(1, T2).on((lit, warm, ready), before)
+    assert [(c.type, c.status, c.reason) for c in after] == [
+        ("Lit", "True", "On"),
+        ("Warm", "True", "Hot"),  # nobody has answered yet: it stands
+        ("Ready", "True", "Ready"),  # and what was wrong is so no more
+    ]
+    assert all(type(c) is Condition for c in after)
+
+
+def test_a_summary_of_nothing_but_standing_words_stands_itself() -> None:
+    lit, warm = LIT.true("On"), WARM.not_yet("Asking", "?")
+    before = (said(LIT.true("On")), said(WARM.true("Hot")), said(READY.true("Ready", "fine")))
+    ready = READY.worst_of(lit, warm, otherwise=("Ready", "fine"))
+    assert Stamp(1, T2).on((lit, warm, ready), before) == before
+    after = Stamp(1, T2, awaiting_stands=False).on((lit, warm, ready), before)
+    assert [c.status for c in after] == ["True", "Unknown", "Unknown"]
+
+
+PARTS = st.sampled_from(
+    [say for kind in (LIT, WARM) for say in (kind.unknown("Asking", "x"), kind.not_yet("Asking", "?"))]
+    + [LIT.true("On"), LIT.false("Off", "dark"), WARM.true("Hot"), WARM.false("Cold", "x")]
+)
+
+
+@given(st.lists(st.tuples(PARTS, PARTS, st.booleans(), st.integers(0, 1)), min_size=1, max_size=8))
+def test_through_any_history_the_summary_is_as_bad_as_the_worst_that_is_said(history: list[Any]) -> None:
+    before: tuple[Condition, ...] = ()
+    generation = 1
+    for one, other, stands, step in history:
+        if one.type == other.type:
+            continue
+        generation += step
+        ready = READY.worst_of(one, other, otherwise=("Ready", "fine"))
+        before = Stamp(generation, T2, awaiting_stands=stands).on((one, other, ready), before)
+        statuses = [c.status for c in before[:2]]
+        expected = next((s for s in ("False", "Unknown") if s in statuses), "True")
+        assert before[2].status == expected
 
 
 def test_flips_are_pairs_of_different_status_and_new_conditions_have_no_past() -> None:
