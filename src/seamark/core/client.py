@@ -92,15 +92,24 @@ _LIST = msgspec.json.Decoder(_RawList)
 
 
 class Client:
-    def __init__(self, transport: Transport, *, manager: str, fence: Fence | None = None, timeout: float = 30) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        manager: str,
+        fence: Fence | None = None,
+        timeout: float = 30,
+        urgent: bool = False,
+    ) -> None:
         self.transport = transport
+        self.urgent = urgent
         self.manager = manager
         self.fence = fence or OpenFence()
         self.timeout = timeout
 
     def named(self, manager: str) -> Client:
         """The same connection under another field manager."""
-        return Client(self.transport, manager=manager, fence=self.fence, timeout=self.timeout)
+        return Client(self.transport, manager=manager, fence=self.fence, timeout=self.timeout, urgent=self.urgent)
 
     async def get(self, kind: type[T], key: Key) -> T:
         return await self._object(kind, Request("GET", kind.RESOURCE.path(*key)))
@@ -202,7 +211,7 @@ class Client:
             if timeout <= 0:
                 raise Fenced(f"{request.method} {request.path} was not sent: the lease is no longer ours")
         try:
-            answer = await self.transport.send(replace(request, timeout=timeout))
+            answer = await self.transport.send(replace(request, timeout=timeout, urgent=self.urgent))
         except NoAnswerError as error:
             lost = Uncertain if request.writes and error.sent else Retry
             raise lost(f"{request.method} {request.path}: {error}") from error

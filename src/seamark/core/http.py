@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -68,7 +69,8 @@ class HttpTransport:
         """The deadline counts from here: waiting for a place and for credentials included."""
         deadline = asyncio.get_running_loop().time() + request.timeout
         try:
-            async with asyncio.timeout_at(deadline) as waiting, self._places:
+            place = contextlib.nullcontext() if request.urgent else self._places
+            async with asyncio.timeout_at(deadline) as waiting, place:
                 session, connection = await self._ready()
                 waiting.reschedule(None)
                 answer = await self._send(request, session, connection, deadline)

@@ -39,7 +39,10 @@ class Leader:
     def __init__(
         self, client: Client, key: Key, identity: str, clock: Clock, settings: LeaseSettings | None = None
     ) -> None:
-        self._client = Client(client.transport, manager="seamark-leader", fence=OpenFence(), timeout=client.timeout)
+        # Urgent: a renewal must not wait for the very writes that need it.
+        self._client = Client(
+            client.transport, manager="seamark-leader", fence=OpenFence(), timeout=client.timeout, urgent=True
+        )
         self._key = key
         self._identity = identity
         self._clock = clock

@@ -22,6 +22,7 @@ class Request:
     content_type: str = "application/json"
     accept: str = "application/json"
     timeout: float = 30.0
+    urgent: bool = False  # waits for no other request
 
     @property
     def writes(self) -> bool:

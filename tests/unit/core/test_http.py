@@ -152,6 +152,25 @@ def test_a_request_that_waited_for_its_turn_until_its_deadline_is_not_sent() -> 
     asyncio.run(program())
 
 
+def test_an_urgent_request_waits_for_no_other() -> None:
+    async def slow(request: web.Request) -> web.StreamResponse:
+        if request.path != "/lease":
+            await asyncio.Event().wait()
+        return web.Response()
+
+    async def program() -> None:
+        async with serving(None, slow) as seen, transport(to(seen), limit=1) as made:
+            first = asyncio.create_task(made.send(replace(GET, timeout=30)))
+            while not seen.requests:
+                await asyncio.sleep(0.001)
+            assert (await made.send(Request("PATCH", "/lease", timeout=5, urgent=True))).status == 200
+            first.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await first
+
+    asyncio.run(program())
+
+
 def test_what_is_left_of_the_deadline_after_waiting_is_what_a_request_gets() -> None:
     async def slow(_request: web.Request) -> web.StreamResponse:
         await asyncio.sleep(0.2)

@@ -99,6 +99,15 @@ async def test_a_lease_is_renewed_for_as_long_as_we_run(server: LeaseServer) -> 
 
 
 @scenario
+async def test_a_renewal_does_not_wait_for_the_writes_that_need_it(server: LeaseServer) -> None:
+    leader = server.candidate("a")
+    task = asyncio.create_task(leader.run())
+    await leader.gained()
+    assert all(request.urgent for request in server.transport.sent)
+    task.cancel()
+
+
+@scenario
 async def test_a_second_one_waits_while_the_first_renews(server: LeaseServer) -> None:
     first, second = server.candidate("a"), server.candidate("b")
     tasks = [asyncio.create_task(one.run()) for one in (first, second)]
