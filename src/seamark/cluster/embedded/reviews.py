@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seamark.cluster.embedded.builtin.gotypes import normaliser, shape_of
+from seamark.cluster.embedded.builtin.goshapes import shape_of
+from seamark.cluster.embedded.builtin.gotypes import normaliser
 from seamark.cluster.embedded.calls import Call, User
 from seamark.cluster.embedded.kinds import Kind, Names, Policy
 from seamark.cluster.embedded.rbac import Attributes, Authorizer

@@ -160,6 +160,8 @@ class Store:
         verbs = ("get", "update", "patch", "create") if call.subresource else policy.verbs
         if call.subresource == "status" and call.verb == "create":
             verbs = ()
+        if call.verb == "create" and call.name and not call.subresource and names.plural != "namespaces":
+            verbs = ()
         placed = call.namespace or not names.namespaced or call.verb in ("list", "watch")
         if call.verb not in verbs or not placed:
             if isinstance(call.kind, CustomKind):
