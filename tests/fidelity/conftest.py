@@ -20,7 +20,7 @@ FLAGS = ("--disable-admission-plugins=ServiceAccount",)
 
 @pytest.fixture(scope="session")
 def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
-    options = Options(controllers=False, users=(RealUser("alice"),), api_server_flags=FLAGS)
+    options = Options(controllers=False, users=(RealUser("alice", ("developers",)),), api_server_flags=FLAGS)
     with ControlPlane(options) as plane:
         made = Arena(plane)
         yield made

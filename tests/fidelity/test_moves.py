@@ -7,7 +7,8 @@ import os
 import pytest
 
 from tests.fidelity.arena import Arena, record, table
-from tests.fidelity.operations import Move, Moves
+from tests.fidelity.move import Move
+from tests.fidelity.operations import Moves
 from tests.fidelity.samples import SAMPLES, Sample
 
 
