@@ -12,13 +12,14 @@ from seamark.cluster.embedded import User
 from seamark.cluster.real.plane import ControlPlane
 from tests.fidelity.differences import compare, differences
 from tests.fidelity.masks import masked
-from tests.fidelity.operations import Move, Moves
+from tests.fidelity.move import Move
+from tests.fidelity.operations import Moves
 from tests.fidelity.samples import Json, Sample, definitions
 from tests.fidelity.sides import Embedded, Player, Real, Reply, Side
 
 TABLE = Path(__file__).with_name("table.tsv")
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-USERS = {"admin": User("admin", ("system:masters",), "admin"), "alice": User("alice", (), "alice")}
+USERS = {"admin": User("admin", ("system:masters",), "admin"), "alice": User("alice", ("developers",), "alice")}
 
 Row = tuple[str, str, str, str]
 """Kind, verb, option, and what came of it: a code, and a reason where there is one."""

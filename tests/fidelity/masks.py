@@ -17,6 +17,8 @@ _DECODING = re.compile(
     r"(cannot be handled as a \w+: |continue key is not valid: |is unrecognized \(must be of type \w+\): "
     r"|failed to (?:create typed patch object|convert new object))(?!strict).*"
 )
+# Several built-in roles grant the same; which one is named depends on the server's caches.
+_BUILT_IN_ROLE = re.compile(r"system:(discovery|public-info-viewer)")
 _STORAGE = re.compile(r"StorageError: .* AdditionalErrorMsg: ")
 _VALUE = re.compile(r"^(.*?: )([\[{].*[\]}])(: .*)?$", re.DOTALL)
 
@@ -32,6 +34,8 @@ def masked(value: Any, key: str = "") -> Any:
             # Several layers of the API server may find the same mistake; how many do is no promise either.
             found = {(cause.get("field", ""), ordered(cause.get("message", ""))): cause for cause in items}
             items = [{**found[name], "message": name[1]} for name in sorted(found)]
+        if key in ("resourceRules", "nonResourceRules"):
+            items.sort(key=json.dumps)  # in the order of the server's caches
         if key == "managedFields":
             items.sort(key=lambda entry: (entry.get("operation"), entry.get("manager"), entry.get("subresource", "")))
         return items
@@ -51,6 +55,7 @@ def text(value: str) -> str:
     value = _GENERATED.sub("gen-<name>", value)
     value = value.partition("\n@@")[0]  # a diff of Go structs follows
     value = _DECODING.sub("<can't be read>", value)
+    value = _BUILT_IN_ROLE.sub("<role>", value)
     value = _STORAGE.sub("", value)
     return _VERSION.sub(r"\1<version>", value)
 

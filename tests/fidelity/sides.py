@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from seamark.cluster.embedded import Settings, Store, User, Watch
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.transport import Answer, Request
-from tests.fidelity.operations import Move
+from tests.fidelity.move import Move
 from tests.fidelity.samples import Json
 
 AGENT = "fidelity"

@@ -8,7 +8,8 @@ import hypothesis
 from hypothesis import strategies as st
 
 from tests.fidelity.arena import Arena
-from tests.fidelity.operations import NAMES, Move, Moves
+from tests.fidelity.move import Move
+from tests.fidelity.operations import NAMES, Moves
 from tests.fidelity.samples import (
     CONFIG_MAP,
     DEPLOYMENT,

@@ -45,7 +45,17 @@ def document(call: Call) -> Json:
     found = decode(call.body, media)
     if not isinstance(found, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {call.kind.names.kind})")
-    return call.kind.recognised(found)
+    return call.kind.recognised(sensible(found))
+
+
+def sensible(found: Json) -> Json:
+    """A document whose first words can be read: apiVersion and kind are text, metadata is an object."""
+    for field, kind, shown in (("apiVersion", str, "string"), ("kind", str, "string"), ("metadata", dict, "object")):
+        if not isinstance(found.get(field, kind()), kind) and found.get(field) is not None:
+            raise bad_request(f"couldn't get version/kind; json parse error: {field} must be of type {shown}")
+    return {
+        key: value for key, value in found.items() if value is not None or key not in ("apiVersion", "kind", "metadata")
+    }
 
 
 def read(call: Call, found: Json, kind: Kind | None = None) -> Json:

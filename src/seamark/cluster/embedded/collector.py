@@ -71,7 +71,10 @@ class Collector:
     def _learn(self, event: Event) -> None:
         place = (event.resource, event.key)
         for owner in (event.old or {"metadata": {}})["metadata"].get("ownerReferences") or ():
-            self._dependents.get(owner["uid"], {}).pop(place, None)
+            known = self._dependents.get(owner["uid"], {})
+            known.pop(place, None)
+            if not known:
+                self._dependents.pop(owner["uid"], None)
         for owner in (event.new or {"metadata": {}})["metadata"].get("ownerReferences") or ():
             self._dependents.setdefault(owner["uid"], {})[place] = None
 

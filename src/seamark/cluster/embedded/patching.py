@@ -79,7 +79,7 @@ class Patching:
             raise bad_request(str(error)) from None
         if not isinstance(patched, dict):
             raise bad_request("the patched object is no object")
-        return call.kind.recognised(patched)
+        return call.kind.recognised(bodies.sensible(patched))
 
     @staticmethod
     def _read(call: Call, patched: Json) -> Json:
@@ -116,6 +116,7 @@ class Patching:
         config = bodies.decode(call.body, bodies.APPLY)
         if not isinstance(config, dict):
             raise bad_request("error decoding YAML: the applied configuration is no object")
+        config = bodies.sensible(config)
         self._check_config(call, config)
         old = self._writes.live(call)
         if old is None and call.subresource and not call.kind.policy.create_on_update:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
-from seamark.cluster.embedded.builtin.gotypes import normaliser, shape_of
+from seamark.cluster.embedded.builtin.goshapes import shape_of
+from seamark.cluster.embedded.builtin.gotypes import normaliser
 from seamark.cluster.embedded.calls import Call, User
 from seamark.cluster.embedded.kinds import Kind, Names, Policy
 from seamark.cluster.embedded.rbac import Attributes, Authorizer
 from seamark.cluster.embedded.status import Json, bad_request, invalid, invalid_object
+from seamark.core.clock import timestamp
 
 _AUTHORIZATION, _AUTHENTICATION = "authorization.k8s.io", "authentication.k8s.io"
 
@@ -52,9 +55,10 @@ REVIEWS = [
 class Reviews:
     """Answers reviews from the stored roles and the known tokens."""
 
-    def __init__(self, authorizer: Authorizer, tokens: Tokens) -> None:
+    def __init__(self, authorizer: Authorizer, tokens: Tokens, now: Callable[[], datetime]) -> None:
         self._authorizer = authorizer
         self._tokens = tokens
+        self._now = now
 
     def answer(self, call: Call, obj: Json) -> Json:
         match call.kind.names.kind:
@@ -67,7 +71,8 @@ class Reviews:
             case "TokenReview":
                 return self._token(obj)
             case _:
-                return {**obj, "status": {"userInfo": _shown(call.user)}}
+                meta = {**obj["metadata"], "creationTimestamp": timestamp(self._now())}
+                return {**obj, "metadata": meta, "status": {"userInfo": _shown(call.user)}}
 
     def _access(self, call: Call, obj: Json, user: User) -> Json:
         spec = obj["spec"]

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,7 +52,7 @@ class Table:
     def put(self, key: ObjectKey, new: Json | None) -> None:
         if new is None:
             del self.objects[key]
-            self.keys.remove(key)
+            del self.keys[bisect_left(self.keys, key)]
         else:
             if key not in self.objects:
                 insort(self.keys, key)
@@ -62,12 +62,13 @@ class Table:
 class Revisions:
     """The store's state and history.
 
-    - `write` is the only way in; `current` counts writes.
+    - `write` is the only way in; `current` counts writes. At least the last `keep` of them are remembered.
     - `compact` forgets history up to a revision; `restore` goes back to one that is still known.
     """
 
-    def __init__(self, first: int = 1) -> None:
+    def __init__(self, first: int = 1, keep: int = 10_000) -> None:
         self.current = first
+        self._keep = keep
         self.compacted = first
         self._tables: dict[str, Table] = {}
         self._log: list[Event] = []
@@ -107,6 +108,8 @@ class Revisions:
         table.put(key, new)
         event = Event(self.current, resource, key, old, new)
         self._log.append(event)
+        if len(self._log) > 2 * self._keep:
+            self.compact(self._log[-self._keep].revision)
         for subscriber in (*self._subscribers.get(resource, {}).values(), *self._everybody):
             subscriber(event)
         return new if new is not None else event.gone()

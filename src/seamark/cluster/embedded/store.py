@@ -43,6 +43,8 @@ class Settings:
     namespaces: tuple[str, ...] = ("default", "kube-system", "kube-public", "kube-node-lease")
     pace: Pace = field(default_factory=Pace)
     first_revision: int = 1
+    history: int = 10_000
+    """How many changes are remembered at least, for watches that resume and pages of old lists."""
     controllers: bool = True
     """Whether the store itself collects garbage, ends namespaces and counts quotas, at once and after each request."""
 
@@ -71,7 +73,7 @@ class Store:
         self.clock = clock or SystemClock()
         chance = chance or random.Random()
         uid = uid or counted_uids(chance)
-        self.revisions = Revisions(self.settings.first_revision)
+        self.revisions = Revisions(self.settings.first_revision, self.settings.history)
         self.registry = Registry()
         self.authorizer = Authorizer(self.revisions)
         self._tokens: dict[str, User] = {}
@@ -82,7 +84,7 @@ class Store:
         self._patching = Patching(self._writes, self.clock.wall)
         self._deletes = Deletes(self.revisions, admission, self.clock.wall)
         self._collector = Collector(self.revisions, self.registry, self._deletes)
-        self._reviews = Reviews(self.authorizer, self.user_of)
+        self._reviews = Reviews(self.authorizer, self.user_of, self.clock.wall)
         self._doors = Subresources(self.revisions, self._writes, self._deletes, self.clock.wall, self.issue_token)
         self._quotas = admission.quotas
         self._watching = Watching(self.revisions, self.settings.pace)
@@ -159,6 +161,8 @@ class Store:
             raise no_such_path()
         verbs = ("get", "update", "patch", "create") if call.subresource else policy.verbs
         if call.subresource == "status" and call.verb == "create":
+            verbs = ()
+        if call.verb == "create" and call.name and not call.subresource and names.plural != "namespaces":
             verbs = ()
         placed = call.namespace or not names.namespaced or call.verb in ("list", "watch")
         if call.verb not in verbs or not placed:

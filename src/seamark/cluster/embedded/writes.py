@@ -210,7 +210,8 @@ class Writes:
         if errors:
             raise invalid_object(kind.invalid_group, new["kind"], meta.get("name", ""), errors)
         self._admission.validate(call, new, old)
-        self._admission.allocate(call, new, old)
+        if not call.subresource:
+            self._admission.allocate(call, new, old)
         return self._commit(call, new, old)
 
     def _prepare(self, call: Call, new: Json, old: Json) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -133,3 +136,27 @@ def test_the_same_requests_always_give_the_same_bytes(another: Callable[[], Clus
         ]
 
     assert run(another()) == run(another())
+
+
+def test_the_hash_seed_does_not_matter() -> None:
+    script = (
+        "import random, datetime\n"
+        "from seamark.cluster.embedded import EmbeddedTransport, Store\n"
+        "from seamark.core.transport import Request\n"
+        "class Clock:\n"
+        "    def monotonic(self): return 0.0\n"
+        "    def wall(self): return datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)\n"
+        "store = Store(Clock(), random.Random(7))\n"
+        'body = b\'{"metadata":{"name":"c","labels":{"a":"b","c":"d"}},"data":{"x":"1","y":"2"}}\'\n'
+        "path = '/api/v1/namespaces/default/configmaps'\n"
+        "print(store.handle(Request('POST', path, body=body)).body)\n"
+        'patch = b\'{"apiVersion":"v1","kind":"ConfigMap","data":{"x":"2","y":"3"}}\'\n'
+        "query = {'fieldManager': 'other'}\n"
+        "print(store.handle(Request('PATCH', path + '/c', query, patch, 'application/apply-patch+yaml')).body)\n"
+    )
+    outputs = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
+        outputs.add(run.stdout)
+    assert len(outputs) == 1

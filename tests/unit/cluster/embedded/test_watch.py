@@ -122,3 +122,11 @@ def test_a_reader_wakes_when_something_happens_and_when_the_server_restarts() ->
         return seen
 
     assert asyncio.run(asyncio.wait_for(run(), 5)) == ["a"]
+
+
+def test_history_is_bounded() -> None:
+    store = Store(settings=Settings(history=10))
+    for number in range(50):
+        store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{number}"}})
+    oldest = store.revisions.compacted
+    assert store.revisions.current - 20 <= oldest <= store.revisions.current - 10

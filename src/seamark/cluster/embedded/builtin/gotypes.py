@@ -3,8 +3,7 @@
 `types.json` is the table of those types (fields, pointers, omitempty, list keys). From it each struct gets, once:
 
 - a normaliser: unknown fields fall out (and are named), empty optional values vanish, required ones appear as zero;
-- a `Shape` for merging;
-- the raw description, for strategic merge patches.
+- the raw description, for strategic merge patches and for the shapes that merging needs (`goshapes`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 import msgspec
 
 from seamark.cluster.embedded.builtin.quantity import QuantityError, canonical
-from seamark.cluster.embedded.shapes import DEDUCED_SHAPE, LEAF_SHAPE, MAP, Shape, list_of, map_of
 
 Description = dict[str, Any]
 Unknown = list[str]
@@ -147,7 +145,7 @@ _LEAVES: dict[str, Normaliser] = {
     "schemaOrArray": _anything,
 }
 
-_ZEROS: dict[str, Any] = {
+ZEROS: dict[str, Any] = {
     "string": "",
     "bool": False,
     "int": 0,
@@ -230,7 +228,7 @@ def _zero(description: Description) -> Callable[[], Any]:
     if description["t"] == "struct":
         name = description["s"]
         return lambda: normaliser(name)({}, [])
-    return lambda: _ZEROS.get(description["t"])
+    return lambda: ZEROS.get(description["t"])
 
 
 class _Field:
@@ -254,7 +252,7 @@ class _Field:
         elif kind in ("list", "map"):
             self.normalise = _nonempty(inner, DROP if optional else None)
         elif optional and not (structural and not description.get("z")):
-            empty = "" if kind in ("bytes", "time", "microtime") else _ZEROS[kind]
+            empty = "" if kind in ("bytes", "time", "microtime") else ZEROS[kind]
             self.normalise = _unless(inner, empty)
         else:
             self.normalise = inner
@@ -314,74 +312,3 @@ def normaliser(struct: str) -> Normaliser:
 
 def _joined(key: str, rest: str) -> str:
     return f"{key}{rest}" if rest.startswith("[") else f"{key}.{rest}"
-
-
-# --- shapes ----------------------------------------------------------------------------------------------------
-
-
-@cache
-def shape_of(struct: str) -> Shape:
-    if table()[struct].get("atomic"):
-        return LEAF_SHAPE
-    return _LazyShape(struct)
-
-
-class _LazyShape(Shape):
-    """The shape of a struct, filled in when first looked into: types may contain themselves."""
-
-    __slots__ = ("_ready", "_struct")
-
-    def __init__(self, struct: str) -> None:
-        super().__init__(MAP)
-        self._struct = struct
-        self._ready = False
-
-    def child(self, key: str) -> Shape:
-        if not self._ready:
-            self._fill()
-        return super().child(key)
-
-    def resolve(self, value: Any) -> Shape:
-        if not self._ready:
-            self._fill()
-        return self
-
-    def _fill(self) -> None:
-        self._ready = True
-        for name, description in fields_of(self._struct).items():
-            self.fields[name] = LEAF_SHAPE if name == "managedFields" else _shape(description)
-
-
-def _shape(description: Description) -> Shape:
-    kind = description["t"]
-    if kind == "struct":
-        return LEAF_SHAPE if description.get("mt") == "atomic" else shape_of(description["s"])
-    if kind == "map":
-        return LEAF_SHAPE if description.get("mt") == "atomic" else map_of(_shape(description["of"]))
-    if kind == "list":
-        return _list_shape(description)
-    return DEDUCED_SHAPE if kind.startswith("schemaOr") else LEAF_SHAPE
-
-
-def _list_shape(description: Description) -> Shape:
-    listed = description.get("lt")
-    if listed == "set":
-        return list_of(LEAF_SHAPE)
-    if listed == "map":
-        inner = fields_of(description["of"]["s"])
-        keys = tuple(description["lk"])
-        defaults = {key: _key_default(inner[key]) for key in keys}
-        return list_of(
-            shape_of(description["of"]["s"]),
-            keys,
-            {key: value for key, value in defaults.items() if value is not None},
-        )
-    return LEAF_SHAPE
-
-
-def _key_default(description: Description) -> Any:
-    if "d" in description:
-        return description["d"]
-    if description.get("o") or description.get("p"):
-        return None
-    return _ZEROS.get(description["t"])

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser, shape_of
+from seamark.cluster.embedded.builtin.goshapes import shape_of
+from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser
 from seamark.cluster.embedded.kinds import Kind, Names, Policy
 from seamark.cluster.embedded.metadata import check_metadata
 from seamark.cluster.embedded.names import NameCheck, subdomain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser
 from seamark.cluster.embedded.custom.rules import Rules
+from seamark.cluster.embedded.custom.shape import root_shape
 from seamark.cluster.embedded.custom.structural import Structural
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.kinds import Kind, Names, Policy
@@ -31,7 +32,7 @@ class CustomKind(Kind):
             reset=_MAIN_RESETS if has_status else None,
             reset_status=_STATUS_RESETS,
         )
-        super().__init__(names, self.structural.root_shape(), policy)
+        super().__init__(names, root_shape(self.structural), policy)
         self.scale: Json = subresources.get("scale") or {}
         self.rules = Rules(self.structural) if self.structural.has_rules else None
         self._selectable = {path.lstrip("."): path.lstrip(".") for path in selectable}

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.cluster.embedded.builtin.gotypes import shape_of
 from seamark.cluster.embedded.custom.checks import Check, compile_checks, type_problem
+from seamark.cluster.embedded.custom.logic import LOGICAL, Logic
 from seamark.cluster.embedded.merging import MISSING
-from seamark.cluster.embedded.shapes import DEDUCED_SHAPE, LEAF_SHAPE, MAP, Shape, list_of
-from seamark.cluster.embedded.status import FieldError, Json, duplicate, invalid, required
+from seamark.cluster.embedded.status import FieldError, Json, duplicate, required
 
 _MISFITS: dict[str, tuple[str, Any]] = {
     "string": ("string", str),
@@ -67,7 +66,7 @@ class Structural:
         declared = schema.get("type", "")
         self.types = ("integer", "string") if schema.get("x-kubernetes-int-or-string") else (declared,) * bool(declared)
         self.checks: list[Check] = compile_checks(schema)
-        self.logic = Logic(schema) if _LOGICAL & schema.keys() else None
+        self.logic = Logic(schema, Structural) if LOGICAL & schema.keys() else None
         below = [*self.properties.values(), *(one for one in (self.additional, self.items) if one is not None)]
         self.defaults_below: bool = any(one.default is not MISSING or one.defaults_below for one in below)
         self.has_rules: bool = bool(schema.get("x-kubernetes-validations")) or any(one.has_rules for one in below)
@@ -207,9 +206,9 @@ class Structural:
         """What tells an item of a keyed list from the others, or nothing where items can't be told apart."""
         if self.list_type != "map" or not isinstance(item, dict):
             return None
-        return tuple(str(item.get(key, self._key_default(key))) for key in self.keys)
+        return tuple(str(item.get(key, self.key_default(key))) for key in self.keys)
 
-    def _key_default(self, key: str) -> Any:
+    def key_default(self, key: str) -> Any:
         child = self.items.properties.get(key) if self.items else None
         return child.default if child is not None and child.default is not MISSING else None
 
@@ -243,103 +242,6 @@ class Structural:
                 errors.append(duplicate(f"{path}[{index}]", shown))
             seen.append(shown)
 
-    # --- shape
-
-    def shape(self) -> Shape:
-        if self.schema.get("x-kubernetes-int-or-string"):
-            return LEAF_SHAPE
-        if self.items is not None:
-            return self._list_shape()
-        if not (self.properties or self.additional or self.preserve):
-            return LEAF_SHAPE if self.types != ("object",) else DEDUCED_SHAPE
-        if self.schema.get("x-kubernetes-map-type") == "atomic":
-            return LEAF_SHAPE
-        if self.preserve and not self.properties:
-            return DEDUCED_SHAPE
-        shape = Shape(MAP)
-        shape.fields = {name: child.shape() for name, child in self.properties.items()}
-        shape.item = self.additional.shape() if self.additional else None
-        return shape
-
-    def _list_shape(self) -> Shape:
-        assert self.items is not None
-        if self.list_type == "set":
-            return list_of(LEAF_SHAPE)
-        if self.list_type == "map":
-            defaults = {key: self._key_default(key) for key in self.keys}
-            return list_of(
-                self.items.shape(), self.keys, {key: one for key, one in defaults.items() if one is not None}
-            )
-        return LEAF_SHAPE
-
-    def root_shape(self) -> Shape:
-        shape = self.shape()
-        if shape.kind is not MAP:
-            shape = Shape(MAP)
-            shape.item = DEDUCED_SHAPE
-        shape.fields = {
-            **shape.fields,
-            "apiVersion": LEAF_SHAPE,
-            "kind": LEAF_SHAPE,
-            "metadata": shape_of("meta/v1.ObjectMeta"),
-        }
-        return shape
-
 
 def _dotted(rest: str) -> str:
     return rest if rest.startswith("[") else f".{rest}"
-
-
-_LOGICAL = {"allOf", "anyOf", "oneOf", "not"}
-
-
-class Logic:
-    """allOf, anyOf, oneOf and not: they only validate, and their errors carry no field of their own."""
-
-    __slots__ = ("all_of", "any_of", "not_", "one_of")
-
-    def __init__(self, schema: Json) -> None:
-        self.all_of = [Structural(one) for one in schema.get("allOf") or ()]
-        self.any_of = [Structural(one) for one in schema.get("anyOf") or ()]
-        self.one_of = [Structural(one) for one in schema.get("oneOf") or ()]
-        self.not_ = Structural(schema["not"]) if schema.get("not") else None
-
-    def check(self, value: Any, path: str, errors: list[FieldError]) -> None:
-        if self.any_of:
-            results = self._results(self.any_of, value, path)
-            if all(results):
-                errors.append(_composite(f'"{path}" must validate at least one schema (anyOf)'))
-                errors += _fewest(results)
-        if self.one_of:
-            results = self._results(self.one_of, value, path)
-            valid = sum(1 for one in results if not one)
-            if valid != 1:
-                found = "Found none valid" if not valid else f"Found {valid} valid alternatives"
-                errors.append(_composite(f'"{path}" must validate one and only one schema (oneOf). {found}'))
-                errors += _fewest(results) if not valid else []
-        if self.all_of:
-            results = self._results(self.all_of, value, path)
-            failed = [one for one in results if one]
-            if failed:
-                none = ". None validated" if len(failed) == len(results) else ""
-                errors += [error for one in failed for error in one]
-                errors.append(_composite(f'"{path}" must validate all the schemas (allOf){none}'))
-        if self.not_ is not None and not self._results([self.not_], value, path)[0]:
-            errors.append(_composite(f'"{path}" must not validate the schema (not)'))
-
-    @staticmethod
-    def _results(schemas: list[Structural], value: Any, path: str) -> list[list[FieldError]]:
-        results = []
-        for schema in schemas:
-            found: list[FieldError] = []
-            schema.check(value, path, found)
-            results.append(found)
-        return results
-
-
-def _fewest(results: list[list[FieldError]]) -> list[FieldError]:
-    return min(results, key=len)
-
-
-def _composite(message: str) -> FieldError:
-    return invalid("<nil>", "", message)

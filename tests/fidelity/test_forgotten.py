@@ -1,0 +1,36 @@
+"""What a client is told whose place in history is gone: after a restart the real API server has forgotten it, too."""
+
+from __future__ import annotations
+
+import json
+
+from seamark.cluster.real.plane import ControlPlane, Options
+from tests.fidelity.arena import USERS
+from tests.fidelity.masks import masked
+from tests.fidelity.sides import Embedded, Real
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def test_a_watch_into_the_forgotten_past_ends_alike() -> None:
+    with ControlPlane(Options(controllers=False)) as plane:
+        real, store = Real(plane), Embedded(USERS)
+        starts = []
+        for side in (real, store):
+            for name in ("a", "b", "c"):
+                body = json.dumps({"metadata": {"name": name}}).encode()
+                made = side.ask("POST", MAPS, {}, body, "application/json").body
+                starts += [made["metadata"]["resourceVersion"]] if name == "a" else []
+        plane.api_server.kill()
+        plane.api_server.start()
+        plane.wait_ready()
+        store.store.compact()
+        events = [
+            [masked(one) for one in side.follow(MAPS, {"resourceVersion": start}, "nothing")]
+            for side, start in zip((real, store), starts, strict=True)
+        ]
+        real.close()
+    for stream in events:
+        stream[0]["object"]["message"] = stream[0]["object"]["message"].partition("(")[0]
+    assert events[0] == events[1]
+    assert (events[0][0]["type"], events[0][0]["object"]["code"]) == ("ERROR", 410)
