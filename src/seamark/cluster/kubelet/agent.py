@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from seamark.api.core import Binding, BindingTarget, ConfigMap, Pod, Secret, TokenFile
-from seamark.api.meta import Key, ObjectMeta
+from seamark.api.meta import Key, ObjectMeta, document
 from seamark.cluster.kubelet.host import Host
 from seamark.cluster.kubelet.life import Life
 from seamark.cluster.kubelet.status import judge
@@ -152,8 +152,9 @@ class Kubelet:
         if pod.deleting or pod.spec.scheduling_gates or pod.key in self.lives:
             return False
         meta = ObjectMeta(name=pod.metadata.name, namespace=pod.metadata.namespace, uid=pod.uid)
+        binding = Binding(metadata=meta, target=BindingTarget(name=self._host.name))
         try:
-            await self._client.create(Binding(metadata=meta, target=BindingTarget(name=self._host.name)))
+            await self._send("POST", Pod.RESOURCE.path(*pod.key, "binding"), document(binding))
         except (Conflict, Exists, Refused) as error:
             log.info("a Pod was not bound", pod=str(pod.key), error=error.message)
             return False
