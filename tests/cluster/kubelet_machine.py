@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -33,11 +33,19 @@ START = "from seamark.cli.kubelet import app; app()"
 ECHO = "seamark.dev/echo:v1"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Machine:
     plane: ControlPlane
-    kubelet: subprocess.Popen[bytes]
+    command: list[str]
     log: Path
+    kubelet: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        """Starts the kubelet, a second time too."""
+        with self.log.open("wb") as out:
+            self.kubelet = subprocess.Popen(self.command, stderr=out)
+        eventually(lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node")
+        assert self.kubelet.poll() is None, self.log.read_text()
 
     def apply(self, *documents: dict[str, Any], namespace: str) -> None:
         self.plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump_all(documents))
@@ -78,16 +86,13 @@ def running_machine(*options: str, table: dict[str, Any] | None = None) -> Itera
         flags = KubeletPki(pki).api_server_flags()
         with ControlPlane(Options(bind_address=network.node, api_server_flags=flags)) as plane:
             command = [sys.executable, "-c", START, f"--kubeconfig={plane.kubeconfig}", f"--pki={pki}"]
-            with log.open("wb") as out:
-                kubelet = subprocess.Popen([*command, f"--images={images}", *options], stderr=out)
-            machine = Machine(plane, kubelet, log)
+            machine = Machine(plane, [*command, f"--images={images}", *options], log)
             try:
-                eventually(lambda: "the node is ready" in log.read_text() or kubelet.poll() is not None, "a node")
-                assert kubelet.poll() is None, log.read_text()
+                machine.start()
                 yield machine
             finally:
-                kubelet.terminate()
-                kubelet.wait(20)
+                machine.kubelet.terminate()
+                machine.kubelet.wait(20)
 
 
 def condition(pod: dict[str, Any], type_: str) -> str:

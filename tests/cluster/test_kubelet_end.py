@@ -45,8 +45,19 @@ def test_a_kubelet_that_is_told_to_stop_ends_its_pods_and_says_so(machine: Machi
     assert condition(machine.get("/api/v1/nodes/seamark"), "Ready") == "False"
 
 
-def test_a_kubelet_that_is_killed_takes_its_pods_with_it(machine: Machine) -> None:
+def test_a_kubelet_that_is_killed_takes_its_pods_with_it_and_the_next_runs_them_again(machine: Machine) -> None:
     machine.kubelet.send_signal(signal.SIGKILL)
     machine.kubelet.wait(20)
     eventually(lambda: processes("MARK=busy-pod") == [], "no process is left")
     eventually(lambda: interfaces() == [], "no interface is left")
+    addresses = [machine.pod("busy", name)["status"]["podIP"] for name in NAMES]
+    machine.start()
+
+    def again() -> bool:
+        pods = [machine.pod("busy", name)["status"] for name in NAMES]
+        return all(pod["containerStatuses"][0]["restartCount"] == 1 for pod in pods) and all(
+            machine.ready("busy", name) for name in NAMES
+        )
+
+    eventually(again, "the next kubelet runs them again")
+    assert [machine.pod("busy", name)["status"]["podIP"] for name in NAMES] == addresses

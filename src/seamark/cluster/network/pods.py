@@ -25,6 +25,7 @@ class Place:
 
     address: str
     namespace: int | None = None
+    mounts: bool = False  # whether its processes can have mounts of their own
 
 
 class Network(Protocol):
@@ -35,6 +36,10 @@ class Network(Protocol):
     def open(self) -> None: ...
 
     async def join(self, wanted: str = "") -> Place: ...
+
+    def host(self) -> Place:
+        """The machine's own place, for Pods with hostNetwork."""
+        ...
 
     def leave(self, place: Place) -> None: ...
 
@@ -75,6 +80,9 @@ class BridgedNetwork:
             return place
         return await self._new(wanted)
 
+    def host(self) -> Place:
+        return Place(self.node, mounts=True)
+
     def _refill(self) -> None:
         if self._filling is None or self._filling.done():
             self._filling = asyncio.get_running_loop().create_task(self._fill())
@@ -88,7 +96,7 @@ class BridgedNetwork:
                 return  # whoever joins next will hear of it
 
     async def _new(self, wanted: str) -> Place:
-        place = Place(self._addresses.take(wanted), namespaces.create())
+        place = Place(self._addresses.take(wanted), namespaces.create(), mounts=True)
         try:
             await asyncio.to_thread(self._wire, place)
         except BaseException:
@@ -144,6 +152,9 @@ class LoopbackNetwork:
 
     async def join(self, wanted: str = "") -> Place:
         return Place(self._addresses.take(wanted))
+
+    def host(self) -> Place:
+        return Place(self.node)
 
     def leave(self, place: Place) -> None:
         self._addresses.give_back(place.address)
