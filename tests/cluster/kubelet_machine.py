@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import yaml
 
+from seamark.api.core import Pod
+from seamark.api.meta import Key
 from seamark.cluster.kubelet.credentials import KubeletPki
 from seamark.cluster.network.closed import ClosedNetwork
 from seamark.cluster.real.plane import ControlPlane, Options
+from seamark.core.client import Client
+from seamark.core.connection import connect
+from seamark.core.http import HttpTransport
+from seamark.core.source import Informer
+from seamark.core.watch import Watch
 from tests.cluster.requests import eventually, request
 
 START = "from seamark.cli.kubelet import app; app()"
 ECHO = "seamark.dev/echo:v1"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Machine:
     plane: ControlPlane
-    kubelet: subprocess.Popen[bytes]
+    command: list[str]
     log: Path
+    kubelet: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        """Starts the kubelet, a second time too."""
+        with self.log.open("wb") as out:
+            self.kubelet = subprocess.Popen(self.command, stderr=out)
+        eventually(lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node")
+        assert self.kubelet.poll() is None, self.log.read_text()
 
     def apply(self, *documents: dict[str, Any], namespace: str) -> None:
         self.plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump_all(documents))
@@ -68,16 +86,13 @@ def running_machine(*options: str, table: dict[str, Any] | None = None) -> Itera
         flags = KubeletPki(pki).api_server_flags()
         with ControlPlane(Options(bind_address=network.node, api_server_flags=flags)) as plane:
             command = [sys.executable, "-c", START, f"--kubeconfig={plane.kubeconfig}", f"--pki={pki}"]
-            with log.open("wb") as out:
-                kubelet = subprocess.Popen([*command, f"--images={images}", *options], stderr=out)
-            machine = Machine(plane, kubelet, log)
+            machine = Machine(plane, [*command, f"--images={images}", *options], log)
             try:
-                eventually(lambda: "the node is ready" in log.read_text() or kubelet.poll() is not None, "a node")
-                assert kubelet.poll() is None, log.read_text()
+                machine.start()
                 yield machine
             finally:
-                kubelet.terminate()
-                kubelet.wait(20)
+                machine.kubelet.terminate()
+                machine.kubelet.wait(20)
 
 
 def condition(pod: dict[str, Any], type_: str) -> str:
@@ -143,7 +158,47 @@ def processes(text: str) -> list[int]:
     return found
 
 
+def interface(address: str) -> str:
+    """The name of a Pod's end at the bridge."""
+    return "sm" + "".join(f"{int(part):02x}" for part in address.split("."))
+
+
 def interfaces() -> list[str]:
     """The Pods' ends at the bridge, in this network."""
     lines = Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]
     return [name for line in lines if (name := line.split(":")[0].strip()).startswith("sm")]
+
+
+async def seconds_until_ready(
+    plane: ControlPlane, namespace: str, manifests: list[dict[str, Any]], at_once: int = 1
+) -> list[float]:
+    """Creates Pods, so many at once, and follows them by watch: how long each took from its creation to Ready."""
+    transport = await HttpTransport(connect(str(plane.kubeconfig), "")).open()
+    client = Client(transport, manager="test")
+    informer = Informer(Watch(client, Pod, Random(), namespace=namespace))
+    changed: dict[str, asyncio.Event] = {one["metadata"]["name"]: asyncio.Event() for one in manifests}
+
+    def look(_: object, change: Any) -> None:
+        ready = None if change.after is None else change.after.condition("Ready")
+        if ready is not None and ready.status == "True":
+            changed[change.key.name].set()
+
+    informer.on_change(look)
+    following = asyncio.create_task(informer.watch.run(informer.handle))
+    places = asyncio.Semaphore(at_once)
+
+    async def one(manifest: dict[str, Any]) -> float:
+        async with places:
+            began = time.monotonic()
+            name = manifest["metadata"]["name"]
+            await client.apply(Pod, Key(namespace, name), manifest)
+            async with asyncio.timeout(60):
+                await changed[name].wait()
+            return time.monotonic() - began
+
+    try:
+        return await asyncio.gather(*(one(manifest) for manifest in manifests))
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await transport.close()

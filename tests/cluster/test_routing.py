@@ -168,3 +168,17 @@ def test_a_service_carries_four_tenths_of_the_direct_throughput(
         words = f"{direct / 1e6:.0f} MB/s direct, {through / 1e6:.0f} MB/s through the Service"
         print(f"\n{words}: {through / direct:.2f}")  # noqa: T201  a measurement
     assert through >= 0.4 * direct
+
+
+def test_a_pod_on_the_hosts_network_has_the_nodes_address(machine: Machine, shop: str) -> None:
+    machine.apply(a_pod("host", {"env": [{"name": "PORT", "value": "18123"}]}, hostNetwork=True), namespace=shop)
+    eventually(lambda: machine.ready(shop, "host"), "it is ready")
+    assert machine.pod(shop, "host")["status"]["podIP"] == "10.244.0.1"
+
+    def answers() -> bool:
+        try:
+            return answering_pod("10.244.0.1", 18123) == "host"
+        except OSError:
+            return False
+
+    eventually(answers, "it answers there")

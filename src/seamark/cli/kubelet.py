@@ -30,7 +30,9 @@ def kubelet(  # noqa: PLR0913, PLR0917  one parameter per option
     ] = "auto",
     stub: Annotated[bool, typer.Option("--stub", help="Pods without processes, for scale.")] = False,
     route: Annotated[bool, typer.Option(help="Route Services here.")] = True,
-    dns: Annotated[str, typer.Option(help="The address of the cluster's DNS; empty for none.")] = "10.96.0.10",
+    dns: Annotated[
+        str, typer.Option(help="The address of the cluster's DNS; auto: the tenth of the Services'; empty: none.")
+    ] = "auto",
     dns_port: Annotated[int, typer.Option(help="Its port.")] = 53,
     domain: Annotated[str, typer.Option(help="The cluster's domain.")] = "cluster.local",
     node_address: Annotated[str, typer.Option(help="This machine's address, as Pods know it.")] = NODE,

@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from seamark.api.core import Binding, BindingTarget, ConfigMap, Pod, Secret, TokenFile
-from seamark.api.meta import Key, ObjectMeta
+from seamark.api.meta import Key, ObjectMeta, document
 from seamark.cluster.kubelet.host import Host
 from seamark.cluster.kubelet.life import Life
 from seamark.cluster.kubelet.status import judge
@@ -28,7 +28,7 @@ from seamark.core.watch import number
 
 log = structlog.get_logger(__name__)
 
-LINGER = 0.3  # seconds that a first status waits for a Pod to be ready: mostly one write instead of three
+LINGER = 0.5  # seconds that a first status waits for a Pod to be ready: mostly one write instead of three
 WORKERS = 32
 DEFAULT_GRACE = 30.0
 
@@ -128,7 +128,8 @@ class Kubelet:
         if pod is None:
             return
         if not pod.spec.node_name:
-            await self._bind(pod)
+            if await self._bind(pod):  # the watch will show the same in a moment; there is no need to wait for it
+                self.lives[item.key] = self._begin(item, pod)
         elif pod.spec.node_name == self._host.name:
             await self._tend(item, pod, life)
 
@@ -146,14 +147,22 @@ class Kubelet:
         self._said.pop(life.pod.uid, None)
         self._begun.pop(life.pod.uid, None)
 
-    async def _bind(self, pod: Pod) -> None:
-        if pod.deleting or pod.spec.scheduling_gates:
-            return
+    async def _bind(self, pod: Pod) -> bool:
+        """Whether it is ours now."""
+        if pod.deleting or pod.spec.scheduling_gates or pod.key in self.lives:
+            return False
         meta = ObjectMeta(name=pod.metadata.name, namespace=pod.metadata.namespace, uid=pod.uid)
+        binding = Binding(metadata=meta, target=BindingTarget(name=self._host.name))
         try:
-            await self._client.create(Binding(metadata=meta, target=BindingTarget(name=self._host.name)))
+            await self._send("POST", Pod.RESOURCE.path(*pod.key, "binding"), document(binding))
         except (Conflict, Exists, Refused) as error:
             log.info("a Pod was not bound", pod=str(pod.key), error=error.message)
+            return False
+        return True
+
+    def _begin(self, item: Item, pod: Pod) -> Life:
+        self._begun[pod.uid] = self._clock.monotonic()
+        return Life(self._host, pod, lambda: self._queue.add(item))
 
     async def _tend(self, item: Item, pod: Pod, life: Life | None) -> None:
         if life is None:
@@ -162,8 +171,7 @@ class Kubelet:
                 return
             if pod.finished:
                 return
-            life = self.lives[item.key] = Life(self._host, pod, lambda: self._queue.add(item))
-            self._begun[pod.uid] = self._clock.monotonic()
+            life = self.lives[item.key] = self._begin(item, pod)
         life.update(pod)
         if pod.deleting:
             grace = pod.metadata.deletion_grace_period_seconds

@@ -63,7 +63,7 @@ class Surroundings:
     @property
     def isolated(self) -> bool:
         """Whether its processes can have mounts of their own; else their paths are rewritten."""
-        return self.place.namespace is not None
+        return self.place.mounts
 
     def volume(self, name: str) -> Path:
         """Where a volume's files are; for a directory of the machine, that one."""

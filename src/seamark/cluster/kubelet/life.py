@@ -113,6 +113,8 @@ class Life:
     async def _join(self) -> Place | None:
         while not self._ending.ending:
             try:
+                if self.pod.spec.host_network:
+                    return self._host.network.host()
                 return await self._host.network.join(self.pod.status.pod_ip)
             except (OSError, SeamarkError) as error:
                 self._host.warn(self.pod, "FailedCreatePodSandBox", f"no network for the Pod: {error}")

@@ -58,9 +58,9 @@ class MachineSettings:
     pods: str = PODS
     services: str = SERVICES
     route: bool = True
-    """Whether Services are routed here."""
-    dns_address: str = "10.96.0.10"
-    """Empty: no DNS."""
+    """Whether Services are routed here; not for Pods without processes, to which no way leads."""
+    dns_address: str = "auto"
+    """auto: the tenth address of the Services' range where Pods have networks of their own. Empty: no DNS."""
     dns_port: int = 53
     domain: str = "cluster.local"
     port: int = 10250
@@ -74,10 +74,17 @@ class MachineSettings:
 
 def network_of(settings: MachineSettings) -> Network:
     if settings.stub:
-        return PaperNetwork(settings.node_address, settings.pods)
+        return PaperNetwork("127.0.0.1", settings.pods)
     if settings.network == "bridge" or (settings.network == "auto" and namespaces.allowed()):
         return BridgedNetwork(settings.node_address, settings.pods, settings.services)
     return LoopbackNetwork()
+
+
+def dns_address(settings: MachineSettings, network: Network) -> str:
+    """Where DNS listens; only Pods with mounts of their own can be told of it."""
+    if settings.dns_address != "auto":
+        return settings.dns_address
+    return str(ipaddress.ip_network(settings.services)[10]) if isinstance(network, BridgedNetwork) else ""
 
 
 class Machine:
@@ -95,6 +102,7 @@ class Machine:
         self.services = self._follow(Service, SERVICES_BY_NAMESPACE)
         self.slices = self._follow(EndpointSlice, BY_SERVICE)
         self.network = network_of(settings)
+        self.dns = dns_address(settings, self.network)
         self.directory = Path(tempfile.mkdtemp(prefix="seamark-kubelet-"))
         self.kubelet = Kubelet(
             self._client, Followed(self.pods, self.config_maps, self.secrets), self._host(settings, images)
@@ -108,8 +116,8 @@ class Machine:
         try:
             self.network.open()
             port = await self._serve(server)
-            if self._settings.dns_address:
-                await names.start(self._settings.dns_address, self._settings.dns_port)
+            if self.dns:
+                await names.start(self.dns, self._settings.dns_port)
             described = NodeSettings(self._settings.name, self.network.node, port=port, pod_cidr=self._settings.pods)
             node = NodeReporter(self._client, self._clock, described)
             await node.register()
@@ -129,7 +137,7 @@ class Machine:
                 group.create_task(informer.watch.run(informer.handle))
             group.create_task(self._events.run())
             group.create_task(node.run())
-            if self._settings.route:
+            if self._settings.route and not self._settings.stub:
                 group.create_task(self.router.run())
             group.create_task(self.kubelet.run())
             await all_synced(self._informers())
@@ -160,7 +168,7 @@ class Machine:
 
     def _host(self, settings: MachineSettings, images: Images) -> Host:
         api = str(next(ipaddress.ip_network(settings.services).hosts()))
-        resolver = Resolver(settings.dns_address, settings.domain) if settings.dns_address else None
+        resolver = Resolver(self.dns, settings.domain) if self.dns else None
         return Host(
             name=settings.name,
             network=self.network,

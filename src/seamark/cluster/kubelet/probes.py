@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-
-import aiohttp
 
 from seamark.api.core import Container, HttpGet, Probe, TcpSocket
 
 FIRST_PAUSE = 0.05  # before the first success one asks more often than every period: a start takes milliseconds here
+
+QUICK = 20  # times that it is asked so often, then less and less
+UNVERIFIED = ssl._create_unverified_context()  # noqa: S323  a probe asks whether somebody answers, not who
 
 Verdict = tuple[bool, str]
 Ask = Callable[[], Awaitable[Verdict]]
@@ -43,7 +45,7 @@ async def follow(probe: Probe, ask: Ask, tell: Callable[[bool, str], None], *, e
     await asyncio.sleep(probe.initial_delay_seconds)
     count = Count(probe.success_threshold, probe.failure_threshold)
     loop = asyncio.get_running_loop()
-    due, pause = loop.time(), FIRST_PAUSE
+    due, pause, tries = loop.time(), FIRST_PAUSE, 0
     while True:
         async with asyncio.timeout(probe.timeout_seconds + 1):
             well, words = await ask()
@@ -55,7 +57,8 @@ async def follow(probe: Probe, ask: Ask, tell: Callable[[bool, str], None], *, e
             due = now + probe.period_seconds
         if eager and count.verdict is not True:
             await asyncio.sleep(min(pause, max(0.0, due - now)))
-            pause *= 2
+            tries += 1
+            pause = FIRST_PAUSE * 2.0 ** max(0, tries - QUICK)
         else:
             await asyncio.sleep(max(0.0, due - now))
 
@@ -83,24 +86,36 @@ def question(
 
 
 async def http(container: Container, action: HttpGet, address: str, timeout: float) -> Verdict:
+    """Only the first line of the answer counts, so only that is read."""
     port = container.port(action.port)
     if port is None:
         return False, f"the container has no port named {action.port}"
     host = action.host or address
     path = action.path if action.path.startswith("/") else f"/{action.path}"
     url = f"{action.scheme.lower()}://{f'[{host}]' if ':' in host else host}:{port}{path}"
-    headers = {"User-Agent": "kube-probe/seamark", **{one.name: one.value for one in action.http_headers or ()}}
-    limits = aiohttp.ClientTimeout(total=timeout)
+    headers = {"Host": f"{host}:{port}", "User-Agent": "kube-probe/seamark", "Accept": "*/*", "Connection": "close"}
+    headers |= {one.name: one.value for one in action.http_headers or ()}
+    head = f"GET {path} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
     try:
-        async with (
-            aiohttp.ClientSession(timeout=limits) as session,
-            session.get(url, headers=headers, allow_redirects=False, ssl=False) as answer,
-        ):
-            return 200 <= answer.status < 400, f"HTTP probe failed with statuscode: {answer.status}"
+        async with asyncio.timeout(timeout):
+            line = await _first_line(host, port, head.encode(), UNVERIFIED if action.scheme == "HTTPS" else None)
     except TimeoutError:
         return False, f'Get "{url}": no answer within {timeout:g} s'
-    except (aiohttp.ClientError, OSError) as error:
+    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         return False, f'Get "{url}": {error}'
+    code = line.split(b" ")[1:2]
+    if not line.startswith(b"HTTP/") or not code or not code[0].strip().isdigit():
+        return False, f'Get "{url}": the answer is no HTTP'
+    return 200 <= int(code[0]) < 400, f"HTTP probe failed with statuscode: {int(code[0])}"
+
+
+async def _first_line(host: str, port: int, head: bytes, trust: ssl.SSLContext | None) -> bytes:
+    reader, writer = await asyncio.open_connection(host, port, ssl=trust)
+    try:
+        writer.write(head)
+        return await reader.readuntil(b"\r\n")
+    finally:
+        writer.transport.abort()
 
 
 async def tcp(container: Container, action: TcpSocket, address: str, timeout: float) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,10 @@ from typing import Protocol
 from seamark.cluster.network import namespaces
 from seamark.cluster.network.addresses import Addresses
 from seamark.cluster.network.closed import BRIDGE, open_bridge
+from seamark.core.errors import SeamarkError
+
+SPARE = 4
+AFTER_START = 0.5  # seconds: Pods that start just now go first
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,7 @@ class Place:
 
     address: str
     namespace: int | None = None
+    mounts: bool = False  # whether its processes can have mounts of their own
 
 
 class Network(Protocol):
@@ -31,6 +37,10 @@ class Network(Protocol):
 
     async def join(self, wanted: str = "") -> Place: ...
 
+    def host(self) -> Place:
+        """The machine's own place, for Pods with hostNetwork."""
+        ...
+
     def leave(self, place: Place) -> None: ...
 
     def close(self) -> None: ...
@@ -41,6 +51,7 @@ class BridgedNetwork:
 
     - A Pod reaches other Pods directly, and everything else by way of the node, where the Services' range is local.
     - Nothing is forwarded to other networks. A bridge that is already there is used, and left there.
+    - A few places are kept ready, so that a Pod need not wait for its own.
     """
 
     def __init__(self, node: str, pods: str, services: str) -> None:
@@ -49,6 +60,8 @@ class BridgedNetwork:
         self._services = services
         self._addresses = Addresses(pods, reserved=(node,))
         self._made: list[str] = []
+        self._spare: deque[Place] = deque()
+        self._filling: asyncio.Task[None] | None = None
 
     def open(self) -> None:
         namespaces.demand()
@@ -58,9 +71,32 @@ class BridgedNetwork:
         if not _has_local_route(self._services):
             namespaces.ip((f"route add local {self._services} dev lo",))
             self._made.append(f"route delete local {self._services} dev lo")
+        self._refill()
 
     async def join(self, wanted: str = "") -> Place:
-        place = Place(self._addresses.take(wanted), namespaces.create())
+        if self._spare and not wanted:
+            place = self._spare.popleft()
+            self._refill()
+            return place
+        return await self._new(wanted)
+
+    def host(self) -> Place:
+        return Place(self.node, mounts=True)
+
+    def _refill(self) -> None:
+        if self._filling is None or self._filling.done():
+            self._filling = asyncio.get_running_loop().create_task(self._fill())
+
+    async def _fill(self) -> None:
+        await asyncio.sleep(AFTER_START)
+        while len(self._spare) < SPARE:
+            try:
+                self._spare.append(await self._new(""))
+            except (OSError, SeamarkError):
+                return  # whoever joins next will hear of it
+
+    async def _new(self, wanted: str) -> Place:
+        place = Place(self._addresses.take(wanted), namespaces.create(), mounts=True)
         try:
             await asyncio.to_thread(self._wire, place)
         except BaseException:
@@ -74,6 +110,10 @@ class BridgedNetwork:
         self._addresses.give_back(place.address)
 
     def close(self) -> None:
+        if self._filling is not None:
+            self._filling.cancel()
+        while self._spare:
+            self.leave(self._spare.popleft())
         if self._made:
             namespaces.ip(self._made)
             self._made = []
@@ -112,6 +152,9 @@ class LoopbackNetwork:
 
     async def join(self, wanted: str = "") -> Place:
         return Place(self._addresses.take(wanted))
+
+    def host(self) -> Place:
+        return Place(self.node)
 
     def leave(self, place: Place) -> None:
         self._addresses.give_back(place.address)

@@ -14,8 +14,9 @@ from seamark.api.core import Service
 from seamark.api.discovery import EndpointSlice
 from seamark.api.meta import Key
 from seamark.cluster.routing.balance import Balance
+from seamark.cluster.routing.datagrams import DatagramListener
 from seamark.cluster.routing.proxy import Inbound
-from seamark.cluster.routing.table import Address, Route, routes
+from seamark.cluster.routing.table import Address, Front, Route, routes
 from seamark.core.backoff import Backoff
 from seamark.core.cache import Change, Index
 from seamark.core.queue import Item, Queue
@@ -78,14 +79,14 @@ class Router:
         self._slices = slices
         self._node = node
         self._queue = Queue(Random(), Backoff(first=0.1, most=10.0))
-        self._listeners: dict[Key, dict[Address, Listener]] = {}
-        self._told: set[Address] = set()
+        self._listeners: dict[Key, dict[Front, Listener | DatagramListener]] = {}
+        self._told: set[Front] = set()
         services.on_change(self._service_changed)
         slices.on_change(self._slice_changed)
 
     @property
-    def listening(self) -> frozenset[Address]:
-        return frozenset(address for mine in self._listeners.values() for address in mine)
+    def listening(self) -> frozenset[Front]:
+        return frozenset(front for mine in self._listeners.values() for front in mine)
 
     async def run(self) -> None:
         try:
@@ -114,14 +115,14 @@ class Router:
         slices = self._slices.cache.by(BY_SERVICE, item.key)
         wanted = {} if service is None else routes(service, slices, self._node)
         mine = self._listeners.setdefault(item.key, {})
-        for address in [address for address in mine if address not in wanted]:
-            mine.pop(address).close()
+        for front in [front for front in mine if front not in wanted]:
+            mine.pop(front).close()
         failed = False
-        for address, route in wanted.items():
-            if address in mine:
-                mine[address].route = route
-            elif (listener := await self._open(item, address, route)) is not None:
-                mine[address] = listener
+        for front, route in wanted.items():
+            if front in mine:
+                mine[front].route = route
+            elif (listener := await self._open(item, front, route)) is not None:
+                mine[front] = listener
             else:
                 failed = True
         if not mine:
@@ -131,16 +132,17 @@ class Router:
         else:
             self._queue.succeeded(item)
 
-    async def _open(self, item: Item, address: Address, route: Route) -> Listener | None:
-        listener = Listener(address, route, asyncio.get_running_loop().time)
+    async def _open(self, item: Item, front: Front, route: Route) -> Listener | DatagramListener | None:
+        kind = DatagramListener if front.protocol == "UDP" else Listener
+        listener = kind(front.address, route, asyncio.get_running_loop().time)
         try:
             await listener.open()
         except OSError as error:
-            if address not in self._told:
-                self._told.add(address)
-                log.warning("a Service can't listen", service=str(item.key), address=str(address), error=why(error))
+            if front not in self._told:
+                self._told.add(front)
+                log.warning("a Service can't listen", service=str(item.key), address=str(front), error=why(error))
             return None
-        self._told.discard(address)
+        self._told.discard(front)
         return listener
 
 

@@ -17,8 +17,16 @@ class Address(NamedTuple):
     host: str
     port: int
 
+
+class Front(NamedTuple):
+    """Where a Service listens."""
+
+    protocol: str  # TCP or UDP
+    address: Address
+
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        where = f"[{self.address.host}]" if ":" in self.address.host else self.address.host
+        return f"{where}:{self.address.port}/{self.protocol}"
 
 
 @dataclass(frozen=True)
@@ -29,22 +37,22 @@ class Route:
     affinity: float = 0.0
 
 
-def routes(service: Service, slices: Iterable[EndpointSlice], node: str = "") -> dict[Address, Route]:
+def routes(service: Service, slices: Iterable[EndpointSlice], node: str = "") -> dict[Front, Route]:
     """Every address that the Service listens at, with at least one way to go. Headless ones listen nowhere."""
     spec = service.spec
     if spec is None or service.deleting or spec.type == "ExternalName":
         return {}
-    found: dict[Address, Route] = {}
+    found: dict[Front, Route] = {}
     slices = tuple(slices)
     for port in spec.ports or ():
         backends = _backends(port, slices)
-        if not backends or port.protocol != "TCP":
+        if not backends or port.protocol not in ("TCP", "UDP"):
             continue
         route = Route(backends, _affinity(service))
         hosts = [host for host in spec.cluster_ips or (spec.cluster_ip,) if host and host != HEADLESS]
-        found |= {Address(host, port.port): route for host in hosts}
+        found |= {Front(port.protocol, Address(host, port.port)): route for host in hosts}
         if node and port.node_port:
-            found[Address(node, port.node_port)] = route
+            found[Front(port.protocol, Address(node, port.node_port))] = route
     return found
 
 
@@ -71,7 +79,8 @@ def _addresses(
 ) -> tuple[Address, ...]:
     found: dict[Address, None] = {}
     for one in slices:
-        number = next((p.port for p in one.ports or () if (p.name or "") == port.name and p.protocol == "TCP"), None)
+        same = [p.port for p in one.ports or () if (p.name or "") == port.name and p.protocol == port.protocol]
+        number = same[0] if same else None
         if number is None or one.address_type == "FQDN":
             continue
         for endpoint in one.endpoints or ():

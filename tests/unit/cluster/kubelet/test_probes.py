@@ -58,7 +58,7 @@ def followed(probe: Probe, answers: Iterable[bool], seconds: float, *, eager: bo
 
 def test_an_eager_probe_sees_a_quick_start_long_before_its_period() -> None:
     answers = chain([False, False], repeat(True))
-    assert followed(Probe(period_seconds=10), answers, 30, eager=True) == [(0.15, True)]
+    assert followed(Probe(period_seconds=10), answers, 30, eager=True) == [(0.1, True)]
 
 
 def test_what_an_eager_probe_hears_between_two_periods_is_no_failure() -> None:

@@ -9,7 +9,7 @@ import msgspec
 from seamark.api.core import Service
 from seamark.api.discovery import EndpointSlice
 from seamark.cluster.routing.balance import Balance
-from seamark.cluster.routing.table import Address, Route, routes
+from seamark.cluster.routing.table import Address, Front, Route, routes
 
 
 def service(**spec: Any) -> Service:
@@ -28,7 +28,7 @@ def endpoint_slice(*endpoints: tuple[str, dict[str, bool]], ports: dict[str, int
 
 
 READY = {"ready": True}
-VIP = Address("10.96.0.5", 80)
+VIP = Front("TCP", Address("10.96.0.5", 80))
 
 
 def test_a_port_leads_to_the_ready_endpoints_by_its_name() -> None:
@@ -39,7 +39,7 @@ def test_a_port_leads_to_the_ready_endpoints_by_its_name() -> None:
     both = service(ports=[{"name": "web", "port": 80}, {"name": "admin", "port": 8080}])
     assert routes(both, slices) == {
         VIP: Route((Address("10.244.0.2", 3000), Address("10.244.0.3", 3000))),
-        Address("10.96.0.5", 8080): Route((Address("10.244.0.2", 9000), Address("10.244.0.3", 9000))),
+        Front("TCP", Address("10.96.0.5", 8080)): Route((Address("10.244.0.2", 9000), Address("10.244.0.3", 9000))),
     }
 
 
@@ -70,7 +70,19 @@ def test_nothing_listens_without_endpoints_and_for_headless_and_external_names()
 
 def test_a_node_port_listens_at_the_node() -> None:
     one = service(type="NodePort", ports=[{"name": "web", "port": 80, "nodePort": 30080}])
-    assert Address("10.244.0.1", 30080) in routes(one, [endpoint_slice(("10.244.0.2", READY))], "10.244.0.1")
+    assert Front("TCP", Address("10.244.0.1", 30080)) in routes(
+        one, [endpoint_slice(("10.244.0.2", READY))], "10.244.0.1"
+    )
+
+
+def test_a_port_leads_to_endpoints_of_its_own_protocol() -> None:
+    both = service(ports=[{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns", "port": 53}])
+    document = msgspec.to_builtins(endpoint_slice(("10.244.0.2", READY)))
+    ports = [{"name": "dns", "port": 5353, "protocol": "UDP"}, {"name": "dns", "port": 5354, "protocol": "TCP"}]
+    found = routes(both, [msgspec.convert({**document, "ports": ports}, EndpointSlice)])
+    address = Address("10.96.0.5", 53)
+    assert found[Front("UDP", address)].backends == (Address("10.244.0.2", 5353),)
+    assert found[Front("TCP", address)].backends == (Address("10.244.0.2", 5354),)
 
 
 def test_affinity_lasts_as_long_as_the_service_says() -> None:
