@@ -23,6 +23,11 @@ class Fault(enum.Enum):
     HANG_AFTER = "no answer, after the effect"
     RESET_BEFORE = "connection refused"
     RESET_AFTER = "connection reset after the effect"
+    # one of several replicas
+    PAUSE = "the process stands still for 40 s after the answer, and then goes on"
+    RENEW_LOST = "for 60 s the lease can't be read or renewed"
+    PARTITION = "for 60 s nothing passes between this process and the API server"
+    STOP = "the process is asked to stop, and another one starts"
     # streams
     CUT = "all watches are cut in the middle of a line"
     DUPLICATES = "all watches are cut, and begin with what they sent last"
@@ -59,6 +64,9 @@ ON_REQUEST = (
     Fault.RESET_BEFORE,
     Fault.RESET_AFTER,
 )
+OF_REPLICAS = (Fault.PAUSE, Fault.RENEW_LOST, Fault.PARTITION, Fault.STOP)
+IN_ELECTIONS = (*OF_REPLICAS, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.CLOCK_BACK, Fault.CLOCK_FORTH)
+ALONE = tuple(fault for fault in Fault if fault not in OF_REPLICAS)
 RESTORES = (Fault.RESTORE, Fault.RESTORE_BUMPED)
 CHANGES_HISTORY = (*RESTORES, Fault.NAMESPACE)  # after these the user's own writes may be undone
 LEAKS = (Fault.SECRET, Fault.OUTSIDE_LEAKS)

@@ -15,18 +15,20 @@ from typing import Any
 from seamark.cluster.embedded.status import ApiError
 from seamark.core import log as seamark_log
 from tests.simulation import loop
+from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
 from tests.simulation.invariants import check_record, check_secrets
 from tests.simulation.sample.scenario import SampleScenario
 from tests.simulation.sample.unverified import UnverifiedScenario
 from tests.simulation.scenario import Scenario, Step, Violation
-from tests.simulation.schedules import Schedule, simpler
+from tests.simulation.schedules import ELECTION, Schedule, simpler
 from tests.simulation.world import World
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {"sample": SampleScenario, "unverified": UnverifiedScenario}
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
 DAY = 24 * 3600.0
+FAMILIES = (*SCENARIOS, ELECTION)
 
 
 @dataclass
@@ -42,7 +44,21 @@ class Outcome:
 def simulate(schedule: Schedule) -> Outcome:
     if schedule.plan:
         undisturbed(schedule.family)  # what to compare with; loops do not nest
+    if schedule.family == ELECTION:
+        return loop.run(_elect(schedule))
     return loop.run(_run(SCENARIOS[schedule.family](), schedule))
+
+
+async def _elect(schedule: Schedule) -> Outcome:
+    election = Election(schedule.seed, schedule.plan)
+    violation: Violation | None = None
+    try:
+        await election.drive()
+    except Violation as broken:
+        violation = broken
+    finally:
+        await election.end()
+    return Outcome(schedule, violation, election.requests, b"\n".join(election.lines), election.story)
 
 
 async def _run(scenario: Scenario, schedule: Schedule) -> Outcome:

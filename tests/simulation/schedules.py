@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
-from tests.simulation.faults import ON_REQUEST, Fault, Injection, Plan, parse
+from tests.simulation.faults import ALONE, IN_ELECTIONS, ON_REQUEST, Fault, Injection, Plan, parse
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,25 @@ class Schedule:
         return cls(parts[0], int(parts[1]), parse(parts[3]), hasty=parts[2] == "hasty")
 
 
+ELECTION = "election"
+
+
+def faults_of(family: str) -> tuple[Fault, ...]:
+    return IN_ELECTIONS if family == ELECTION else ALONE
+
+
 def every_request_times_every_fault(family: str, requests: int) -> list[Schedule]:
     places = range(1, requests + 1)
-    return [Schedule(family, plan=(Injection(number, fault.name),)) for fault in Fault for number in places]
+    return [Schedule(family, plan=(Injection(number, fault.name),)) for fault in faults_of(family) for number in places]
+
+
+def _first(family: str) -> tuple[Fault, ...]:
+    return tuple(fault for fault in faults_of(family) if fault in ON_REQUEST)
 
 
 def swarm(family: str, seed: int, requests: int) -> Schedule:
     chance = Random(seed)
-    subset = chance.sample(list(Fault), chance.randint(1, 6))
+    subset = chance.sample(faults_of(family), chance.randint(1, 6))
     places = sorted(chance.randint(1, requests + 5) for _ in range(chance.randint(1, 5)))
     plan = tuple(Injection(place, chance.choice(subset).name) for place in places)
     return Schedule(family, seed, plan, hasty=chance.random() < 0.5)
@@ -53,7 +64,7 @@ def pair(family: str, seed: int, requests: int) -> Schedule:
     chance = Random(seed)
     first = chance.randint(1, requests)
     second = first + chance.randint(1, 4)
-    faults = [chance.choice(list(ON_REQUEST)), chance.choice(list(Fault))]
+    faults = [chance.choice(_first(family)), chance.choice(faults_of(family))]
     plan = tuple(Injection(place, fault.name) for place, fault in zip((first, second), faults, strict=True))
     return Schedule(family, seed, plan)
 
@@ -62,8 +73,8 @@ def all_pairs(family: str, requests: int, step: int = 1) -> Iterator[Schedule]:
     """Every two faults at every two neighbouring requests; `step` takes every so many of them."""
     number = 0
     for first in range(1, requests + 1):
-        for one in ON_REQUEST:
-            for other in Fault:
+        for one in _first(family):
+            for other in faults_of(family):
                 number += 1
                 if number % step == 0:
                     plan = (Injection(first, one.name), Injection(first + 1, other.name))

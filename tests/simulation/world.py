@@ -200,6 +200,7 @@ class World:
                 self.scenario.restore(self)
                 self._restored_to = self.store.revisions.current
                 if fault is Fault.RESTORE_BUMPED:
+                    self._restored_to = None
                     self.store.revisions.current += BUMP
                     self.store.compact()
             case Fault.NAMESPACE:

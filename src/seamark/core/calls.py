@@ -2,6 +2,7 @@
 
 - A `Call` is data: which remote object (`target`), what to do (`action`), how often to verify, how long the answer
   keeps. `desire` wants calls; nobody in a worker waits for one.
+- A call passes the fence like a write does: nothing is sent after the Lease's deadline.
 - One call at a time per target. A call in flight is never cut off because it is no longer wanted: it may have had
   its effect already; its answer is dropped and the target stays locked until it came.
 - An answer belongs to the uid and the action it was asked for; `Results.to` knows only answers to that very call.
@@ -20,6 +21,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from seamark.core.backoff import Backoff
+from seamark.core.client import Fence, OpenFence
 from seamark.core.errors import Fenced, SeamarkError
 from seamark.core.queue import Item
 from seamark.core.source import Fresh, NotYet, Stale
@@ -98,7 +100,10 @@ class _Turnstile:
 
 
 class Calls:
-    def __init__(self, random: Random, wake: Callable[[Item], None], now: Callable[[], float]) -> None:
+    def __init__(
+        self, random: Random, wake: Callable[[Item], None], now: Callable[[], float], fence: Fence | None = None
+    ) -> None:
+        self._fence = fence or OpenFence()
         self._wake = wake
         self._now = now
         self._random = random
@@ -186,11 +191,14 @@ class Calls:
             self._answered(item, slot, outcome)
 
     async def _perform(self, kind: str, call: Call[Any]) -> Any:
+        timeout = min(call.timeout, self._fence.remaining())
         try:
-            async with asyncio.timeout(call.timeout):
+            if timeout <= 0:
+                raise Fenced(f"{call.target} was not called: the lease is no longer ours")
+            async with asyncio.timeout(timeout):
                 return await self._performers[kind](call.action)
         except TimeoutError:
-            return Failed(f"no answer within {call.timeout:g} s")
+            return Failed(f"no answer within {timeout:g} s")
         except Fenced as error:
             return Failed("not the leader any more", error)
         except SeamarkError as error:

@@ -2,6 +2,7 @@
 
 - After a write, its key is not observed again before the cache has seen the write, or a list begun after it.
 - The key waits outside of any worker; when the last of its expectations is met, it is queued if it was asked for.
+- A list may lack what was written and has gone since, or was undone: no change tells of that, so the key is queued.
 - After `bound` seconds `overdue` names what is still missing, and a live read decides (see `core.loop`).
 """
 
@@ -49,6 +50,7 @@ class Expectations:
         self._parked: set[Item] = set()
         self._versions: dict[int, list[tuple[int, int, Expectation]]] = {}  # per informer: a heap by version
         self._deletions: dict[tuple[int, Key], list[Expectation]] = {}
+        self._listed: dict[int, int] = {}  # per informer: the last list that was looked at
         self._sequence = 0
 
     def attach(self, informer: Informer[Any]) -> None:
@@ -104,20 +106,28 @@ class Expectations:
         heap = self._versions[id(informer)]
         while heap and heap[0][2].holds():
             self._meet(heapq.heappop(heap)[2])
+        if self._listed.get(id(informer)) != informer.listed:
+            self._listed[id(informer)] = informer.listed
+            for place in [place for place in self._deletions if place[0] == id(informer)]:
+                self._look_at_deletions(place)
 
     def _changed(self, informer: Informer[Any], change: Change[Any]) -> None:
-        waiting = self._deletions.pop((id(informer), change.key), None)
-        for expectation in waiting or ():
+        self._look_at_deletions((id(informer), change.key))
+
+    def _look_at_deletions(self, place: tuple[int, Key]) -> None:
+        for expectation in self._deletions.pop(place, ()):
             if expectation.holds():
                 self._meet(expectation)
             else:
-                self._deletions.setdefault((id(informer), change.key), []).append(expectation)
+                self._deletions.setdefault(place, []).append(expectation)
 
     def _meet(self, expectation: Expectation) -> None:
         if expectation.met:
             return
         expectation.met = True
         item = expectation.item
+        if expectation.informer.listed > expectation.lists:
+            self._parked.add(item)
         left = [other for other in self._of.get(item, ()) if not other.met]
         if left:
             self._of[item] = left

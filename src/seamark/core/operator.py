@@ -65,7 +65,7 @@ class Operator:
         self.informers = {kind: self._informer(client, kind, controllers, owners) for kind in _all_kinds(controllers)}
         self.followers = {kind: self._follower(client, kind) for c in controllers for kind in c.singles}
         self.queue = Queue(world.random)
-        self.calls = Calls(world.random, self._wake, world.clock.monotonic)
+        self.calls = Calls(world.random, self._wake, world.clock.monotonic, self.leader)
         self.events = Events(client, world.clock, self.metrics, world.identity)
         services = Services(
             client=client,

@@ -81,7 +81,8 @@ def mark(world: World) -> None:
     marks = {"labels": {"tier": "gold"}, "annotations": {"seen-by": "auditor"}}
     for name in ("plain", "kept"):
         patch(world, f"{ROOT}/{name}", {"metadata": marks})
-        patch(world, f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}", {"metadata": marks})
+        body = {"metadata": marks, "binaryData": {"stamp": "aGFyYm91cg=="}}
+        patch(world, f"/api/v1/namespaces/{NAMESPACE}/configmaps/{name}", body)
 
 
 def audit(world: World, name: str) -> None:

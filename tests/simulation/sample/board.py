@@ -28,6 +28,7 @@ class TwinBoard:
         self.troubled: dict[tuple[str, str], float] = {}
         self.made: Counter[str] = Counter()
         self.world: World | None = None
+        self.before_effect: Callable[[str], None] | None = None  # hears of the owner, before anything is shown
 
     async def post(self, board: str, owner: str, text: str) -> None:
         await self._call(board, owner, lambda: self._show(board, owner, text))
@@ -37,6 +38,8 @@ class TwinBoard:
         await self._call(board, owner, lambda: self._take_down(board, owner))
 
     def _show(self, board: str, owner: str, text: str) -> None:
+        if self.before_effect is not None:
+            self.before_effect(owner)
         before = self.posts.get((board, owner))
         if before is None:
             self.made["posted"] += 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.simulation.invariants import conditions_of
 from tests.simulation.sample.acts import owners
 from tests.simulation.sample.truth import OURS
 from tests.simulation.scenario import Violation
+
+if TYPE_CHECKING:
+    from tests.simulation.world import Write
 
 FINALIZER = "sample.seamark.dev/board"
 ANNOTATION = "sample.seamark.dev/posted-on"
@@ -37,7 +41,28 @@ def _managers(obj: Any) -> None:
                 raise Violation("one writer", f"the status was written by {entry['operation']}")
 
 
-def check_child(old: Any, new: Any) -> None:
+def check_careful(write: Write) -> None:
+    """A write can only land on the object that was looked at: nobody's successor, nobody's later word."""
+    if write.method == "POST" or "/events" in write.path:
+        return
+    body = json.loads(write.body)
+    if write.method == "DELETE":
+        missing = {"uid"} - set(body.get("preconditions", {}))
+    else:
+        wanted = {"resourceVersion"} if write.is_status else {"resourceVersion", "uid"}
+        missing = wanted - set(body.get("metadata", {}))
+    if missing:
+        raise Violation("careful writes", f"{write.method} {write.path} does not say which {sorted(missing)} it means")
+
+
+def check_marked(owner: str, greetings: list[Any]) -> None:
+    """Before anything happens outside, our finalizer is on the object: otherwise a deletion leaves it there."""
+    for obj in greetings:
+        if obj["metadata"]["uid"] == owner and FINALIZER not in (obj["metadata"].get("finalizers") or ()):
+            raise Violation("marked first", f"{obj['metadata']['name']} is posted, and has no finalizer")
+
+
+def check_child(old: Any, new: Any, greeting: Any) -> None:
     """The operator has made, changed or deleted a ConfigMap."""
     if new is None:
         if not owners(old):
@@ -47,10 +72,14 @@ def check_child(old: Any, new: Any) -> None:
         return
     if not owners(old):
         raise Violation("not ours", f"the ConfigMap {old['metadata']['name']} was not ours, and was written")
+    if greeting is not None and greeting["metadata"]["uid"] not in owners(old):
+        raise Violation("not ours", f"the ConfigMap {old['metadata']['name']} was that of a namesake, and was written")
     for what in ("labels", "annotations", "finalizers"):
         before, after = old["metadata"].get(what), new["metadata"].get(what)
         if before != after:
             raise Violation("foreign fields", f"{what} of a ConfigMap: {before} became {after}")
+    if old.get("binaryData") != new.get("binaryData"):
+        raise Violation("foreign fields", "the binary data of a ConfigMap are gone")
 
 
 def _annotations(obj: Any) -> Any:

@@ -14,7 +14,7 @@ from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
 from tests.simulation.sample.board import TwinBoard
-from tests.simulation.sample.foreign import check_child, check_greeting
+from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_marked
 from tests.simulation.sample.truth import Truth
 from tests.simulation.scenario import Step, Violation
 
@@ -46,6 +46,7 @@ class SampleScenario:
         self._truth = Truth(world, self.shelf_life)
         self._first_revision = world.store.revisions.current
         world.outside.world = world
+        world.outside.before_effect = self._marked
         world.store.revisions.subscribe(GREETINGS, self._greeting_changed)
         world.store.revisions.subscribe("configmaps", self._config_map_changed)
 
@@ -67,6 +68,9 @@ class SampleScenario:
             Step("the status is wiped", lambda world: acts.wipe_status(world, "posted"), most=2),
             Step("the stranger leaves", lambda world: acts.delete_config_map(world, "taken"), most=3),
             Step("it goes and comes again", lambda world: acts.recreate(world, "posted", text="6", board="quay"), 6),
+            Step(
+                "one goes, a namesake comes at once", lambda world: acts.recreate(world, "plain", "eight", ""), most=5
+            ),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("no board any more", lambda world: acts.edit(world, "posted", text="7", board=""), most=3),
             Step("back on a board", lambda world: acts.edit(world, "posted", text="7", board="quay"), most=2),
@@ -109,13 +113,18 @@ class SampleScenario:
         if "deletionTimestamp" in meta and KEEPER in (meta.get("finalizers") or ()):
             asyncio.get_running_loop().call_later(0.02, acts.release, self._world, meta["name"], meta["uid"])
 
+    def _marked(self, owner: str) -> None:
+        with self._world.watching():
+            check_marked(owner, self._world.store.objects(GREETINGS))
+
     def _config_map_changed(self, event: Event) -> None:
         self._truth.config_map_changed(event)
         if self._world.operator_is_writing:
             with self._world.watching():
-                check_child(event.old, event.new)
+                check_child(event.old, event.new, self._world.store.get(GREETINGS, *event.key))
 
     def wrote(self, world: World, write: Write) -> None:
+        check_careful(write)
         if write.took_effect:
             self._truth.count(write)
         if "/configmaps/" in write.path and write.took_effect and write.method != "DELETE":
