@@ -14,7 +14,7 @@ from seamark.families.dns.wishes import Wishes
 from seamark.families.dns.work import Refusals
 from seamark.providers.dns.model import Change, Content, Slot
 
-READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 300.0
+READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 120.0
 MOST_ALONE = 50  # refused records that are tried again at the same time, each with its own backoff
 
 
