@@ -11,6 +11,7 @@ import uvloop
 from seamark.core.errors import SeamarkError
 from tests.bench.hardship import kill, restart
 from tests.bench.report import save
+from tests.bench.scenario import own_course
 from tests.bench.setting import Setting, setting
 from tests.bench.standard import standard
 
@@ -41,6 +42,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 async def bench(asked: argparse.Namespace) -> None:
+    if (own := own_course(asked.family)) is not None and not asked.restart and not asked.kill:
+        say(await own(asked, say))
+        return
     async with setting(asked.family) as where:
         if asked.restart:
             restarted = await restart(where, asked.restart, say)

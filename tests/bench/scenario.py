@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
@@ -15,7 +15,8 @@ from seamark.api.meta import Object, Resource
 from seamark.core.errors import UserError
 from seamark.core.waker import Declaration
 
-FAMILIES = {"core": "tests.bench.families.core"}  # a family registers here: the module that has its SCENARIO
+# A family registers here: the module that has its SCENARIO and, where the standard course does not fit, a `bench`.
+FAMILIES = {"core": "tests.bench.families.core", "dns": "tests.bench.families.dns"}
 
 
 class Sort(enum.Enum):
@@ -104,3 +105,11 @@ def find(family: str) -> Scenario:
         raise UserError(f"there is no benchmark of {family}", hint="there are " + ", ".join(sorted(FAMILIES)))
     scenario: Scenario = import_module(FAMILIES[family]).SCENARIO
     return scenario
+
+
+def own_course(family: str) -> Callable[[Any, Callable[[str], None]], Awaitable[str]] | None:
+    """The course of a family that the standard one does not fit: it says how it goes, and returns the last line."""
+    find(family)
+    course: Callable[[Any, Callable[[str], None]], Awaitable[str]] | None
+    course = getattr(import_module(FAMILIES[family]), "bench", None)
+    return course

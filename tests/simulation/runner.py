@@ -15,6 +15,7 @@ from typing import Any
 from seamark.cluster.embedded.status import ApiError
 from seamark.core import log as seamark_log
 from tests.simulation import loop
+from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
 from tests.simulation.invariants import check_record, check_secrets
@@ -24,7 +25,11 @@ from tests.simulation.scenario import Scenario, Step, Violation
 from tests.simulation.schedules import ELECTION, Schedule, simpler
 from tests.simulation.world import World
 
-SCENARIOS: dict[str, Callable[[], Scenario]] = {"sample": SampleScenario, "unverified": UnverifiedScenario}
+SCENARIOS: dict[str, Callable[[], Scenario]] = {
+    "sample": SampleScenario,
+    "unverified": UnverifiedScenario,
+    "dns": DnsScenario,
+}
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
 DAY = 24 * 3600.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec
@@ -15,7 +15,7 @@ from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.families.dns import zone as zones
-from seamark.families.dns.plan import Planner
+from seamark.families.dns.plan import Claim, Planner
 from seamark.families.dns.reconcile import Seen, announce, desire, judge, remembered
 from seamark.families.dns.registry import Registry
 from seamark.families.dns.rules import Rules
@@ -26,6 +26,7 @@ from seamark.families.dns.zone import SeenZone, Subject
 from seamark.providers.dns.model import Provider
 
 SOURCE = "crd"
+Claims = Mapping[str, tuple[Claim, ...]]  # by zone
 MOST_READ = 100_000  # objects whose wishes are remembered
 
 
@@ -45,6 +46,7 @@ class Wiring:
         self._rules = rules
         self._timing = timing
         self._read: dict[Key, tuple[DNSEndpointSpec, Wishes]] = {}
+        self._claims: dict[Key, tuple[Wishes, bool, Claims]] = {}
         self._planners = {zone: Planner(rules, Registry(rules)) for zone in rules.zones}
         self.work = Work(provider, timing.shelf_life)
         self.reports: Reports[ZoneReport] = Reports("zone reports")
@@ -56,6 +58,7 @@ class Wiring:
             return known[1]
         if len(self._read) >= MOST_READ:
             self._read.clear()
+            self._claims.clear()
         found = wishes(endpoint.spec.endpoints, self._rules)
         self._read[endpoint.key] = (endpoint.spec, found)
         return found
@@ -99,17 +102,28 @@ class Wiring:
         )
 
     def _subject(self, endpoint: DNSEndpoint) -> Subject:
-        meta = endpoint.metadata
+        meta, found = endpoint.metadata, self.wishes_of(endpoint)
+        ref = Ref(SOURCE, meta.namespace, meta.name)
+        settled = not self._rules.finalizing or FINALIZER in (meta.finalizers or ())
         return Subject(
-            ref=Ref(SOURCE, meta.namespace, meta.name),
+            ref=ref,
             key=endpoint.key,
             uid=meta.uid,
             generation=meta.generation,
-            wishes=self.wishes_of(endpoint),
+            wishes=found,
+            claims=self._claims_of(endpoint, ref, found, settled=settled),
             deleting=endpoint.deleting,
-            settled=not self._rules.finalizing or FINALIZER in (meta.finalizers or ()),
+            settled=settled,
             hidden=self.hidden(endpoint),
         )
+
+    def _claims_of(self, endpoint: DNSEndpoint, ref: Ref, found: Wishes, *, settled: bool) -> Claims:
+        """The same claims as long as they say the same: what was planned for them then stands."""
+        known = self._claims.get(endpoint.key)
+        if known is None or known[0] is not found or known[1] is not settled:
+            known = (found, settled, zones.claims_of(ref, found, settled=settled))
+            self._claims[endpoint.key] = known
+        return known[2]
 
     # ---- an object
 

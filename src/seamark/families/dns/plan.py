@@ -61,19 +61,25 @@ class Plan:
     resources: frozenset[str]  # whose records are there under our ownership
 
 
+Verdicts = dict[tuple[Ref, int], Verdict]
+
+
 @dataclass
 class _Name:
     """One name being planned."""
 
     parts: dict[Slot, tuple[Part, ...]] = field(default_factory=dict)
+    verdicts: Verdicts = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
 
 
 class Planner:
-    """Plans one zone. Everything but the registry's reading of the content is done anew for each plan."""
+    """Plans one zone. A name about which nothing has changed since the last plan is not planned again."""
 
     def __init__(self, rules: Rules, registry: Registry) -> None:
         self._rules = rules
         self._registry = registry
+        self._planned: dict[str, tuple[object, _Name]] = {}
 
     def plan(self, content: Content, claims: Iterable[Claim], held: Held) -> Plan:
         owned = self._owned(content, held)
@@ -84,15 +90,22 @@ class Planner:
         leftovers: dict[str, list[Slot]] = {}
         for slot in lingering:
             leftovers.setdefault(slot[0], []).append(slot)
+        before, self._planned = self._planned, {}
         changes: list[Change] = []
-        verdicts: dict[tuple[Ref, int], Verdict] = {}
+        verdicts: Verdicts = {}
         for name in [*by_name, *(name for name in leftovers if name not in by_name)]:
-            planned = _Name()
-            for slot in leftovers.get(name, ()):
-                self._remove(planned, content, slot, lingering)
-            if name in by_name:
-                self._name(planned, content, owned, by_name[name], verdicts)
-            changes += _changes(planned)
+            claimed, gone = by_name.get(name, []), leftovers.get(name, ())
+            inputs = (claimed, content.at(name), gone, [owned.get(slot) for slot in _slots(claimed, gone)])
+            known = before.get(name)
+            planned = known[1] if known is not None and known[0] == inputs else _Name()
+            if known is None or planned is not known[1]:
+                for slot in gone:
+                    self._remove(planned, content, slot, lingering)
+                self._name(planned, content, owned, claimed)
+                planned.changes = _changes(planned)
+            self._planned[name] = (inputs, planned)
+            changes += planned.changes
+            verdicts.update(planned.verdicts)
         resources = frozenset(one.resource for one in owned.values() if self._rules.ours(one.owner))
         return Plan(tuple(changes), verdicts, lingering, resources)
 
@@ -110,8 +123,10 @@ class Planner:
     ) -> dict[Slot, Ownership]:
         found = {}
         for slot, ownership in owned.items():
-            claims = by_name.get(slot[0], ())
-            if any(claim.record.slot == slot for claim in claims) or slot in held.slots:
+            claims = by_name.get(slot[0])
+            if claims and any(claim.record.slot == slot for claim in claims):
+                continue
+            if slot in held.slots:
                 continue
             if self._deletable(slot, ownership, held):
                 found[slot] = ownership
@@ -138,14 +153,8 @@ class Planner:
 
     # ---- what is wanted
 
-    def _name(
-        self,
-        planned: _Name,
-        content: Content,
-        owned: Mapping[Slot, Ownership],
-        claims: Sequence[Claim],
-        verdicts: dict[tuple[Ref, int], Verdict],
-    ) -> None:
+    def _name(self, planned: _Name, content: Content, owned: Mapping[Slot, Ownership], claims: Sequence[Claim]) -> None:
+        verdicts = planned.verdicts
         slots: dict[Slot, list[Claim]] = {}
         for claim in claims:
             slots.setdefault(claim.record.slot, []).append(claim)
@@ -246,6 +255,10 @@ class Planner:
         if clash:
             return f"{name} has {', '.join(clash)} on the name server, beside which there can't be a {type_} record"
         return ""
+
+
+def _slots(claims: Sequence[Claim], gone: Sequence[Slot]) -> list[Slot]:
+    return [*(claim.record.slot for claim in claims), *gone]
 
 
 def _leaned_on(content: Content, ownership: Ownership, going: Mapping[Slot, Ownership]) -> bool:

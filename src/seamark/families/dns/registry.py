@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.model import Content, Part, Record, Slot
-from seamark.wire.txt import OWNER, RESOURCE, Values
+from seamark.wire.txt import OWNER, RESOURCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class Registry:
         self._rules = rules
         self._content: Content | None = None
         self._owned: dict[Slot, Ownership] = {}
+        self._said: dict[str, tuple[tuple[Record, ...], list[Ownership]]] = {}  # by name, with what was read
 
     def owned(self, content: Content) -> Mapping[Slot, Ownership]:
         """By record; also those whose record is not there."""
@@ -58,21 +58,28 @@ class Registry:
         return Part(record, kept)
 
     def _read(self, content: Content) -> dict[Slot, Ownership]:
-        names, values = self._rules.names, self._rules.values
+        """What a name said before is not read again while its records are the same."""
+        names = self._rules.names
         typed: dict[Slot, Ownership] = {}
         untyped: dict[str, Ownership] = {}
-        for record in content:
-            if record.type != "TXT":
-                continue
-            for value in record.targets:
-                if (labels := decoded(values, value)) is None:
-                    continue
-                ownership = Ownership(labels.get(OWNER, ""), labels.get(RESOURCE, ""), record, value)
-                if (about := names.owned(record.name)) is not None:
-                    typed[(*about, record.set_identifier)] = ownership
+        before, self._said = self._said, {}
+        for name, records in content.names.items():
+            known = before.get(name)
+            said = known[1] if known is not None and known[0] is records else list(self._ownerships(records))
+            self._said[name] = (records, said)
+            for ownership in said:
+                if (about := names.owned(name)) is not None:
+                    typed[(*about, ownership.record.set_identifier)] = ownership
                 else:
-                    untyped[record.name] = replace(ownership, older=True)
+                    untyped[name] = replace(ownership, older=True)
         return self._with_older(content, typed, untyped) if untyped else typed
+
+    def _ownerships(self, records: tuple[Record, ...]) -> Iterator[Ownership]:
+        for record in records:
+            if record.type == "TXT":
+                for value in record.targets:
+                    if (labels := self._rules.values.decode(value)) is not None:
+                        yield Ownership(labels.get(OWNER, ""), labels.get(RESOURCE, ""), record, value)
 
     def _with_older(
         self, content: Content, typed: dict[Slot, Ownership], untyped: Mapping[str, Ownership]
@@ -85,8 +92,3 @@ class Registry:
             if ownership is not None and ownership.record is not record:
                 typed[record.slot] = ownership
         return typed
-
-
-@lru_cache(maxsize=100_000)
-def decoded(values: Values, value: str) -> Mapping[str, str] | None:
-    return values.decode(value)

@@ -14,7 +14,7 @@ from seamark.families.dns.wishes import Wishes
 from seamark.families.dns.work import Refusals
 from seamark.providers.dns.model import Change, Content, Slot
 
-READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 300.0
+READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 120.0
 MOST_ALONE = 50  # refused records that are tried again at the same time, each with its own backoff
 
 
@@ -31,6 +31,7 @@ class Subject:
     uid: str
     generation: int
     wishes: Wishes
+    claims: Mapping[str, tuple[Claim, ...]]
     deleting: bool = False
     settled: bool = True
     hidden: bool = False
@@ -59,9 +60,15 @@ class SeenZone:
 def claims(zone: str, subjects: Iterable[Subject]) -> Iterable[Claim]:
     for subject in subjects:
         if not (subject.deleting or subject.hidden):
-            for wish in subject.wishes.wishes:
-                if wish.zone == zone:
-                    yield Claim(subject.ref, wish.index, wish.record, wish.labels, subject.settled)
+            yield from subject.claims.get(zone, ())
+
+
+def claims_of(ref: Ref, wishes: Wishes, *, settled: bool) -> Mapping[str, tuple[Claim, ...]]:
+    """By zone."""
+    found: dict[str, list[Claim]] = {}
+    for wish in wishes.wishes:
+        found.setdefault(wish.zone, []).append(Claim(ref, wish.index, wish.record, wish.labels, settled))
+    return {zone: tuple(some) for zone, some in found.items()}
 
 
 def held(subjects: Iterable[Subject]) -> Held:
@@ -97,7 +104,8 @@ def main(seen: SeenZone) -> tuple[Call[None], ...]:
     """Everything that has not been refused, in one call."""
     if seen.plan is None or seen.content is None:
         return ()
-    changes = tuple(change for change in seen.plan.changes if change not in seen.refusals)
+    refusals = seen.refusals
+    changes = tuple(change for change in seen.plan.changes if change not in refusals) if refusals else seen.plan.changes
     if not changes:
         return ()
     action = Update(seen.zone, changes, seen.content.serial)
@@ -117,8 +125,8 @@ def desire(seen: SeenZone) -> Wanted:
     """Nothing is changed on a guess: only while the server answers, and has confirmed what it holds."""
     if not seen.fresh or seen.plan is None or isinstance(seen.results.to(read(seen)), Failed):
         return Wanted(calls=(read(seen),))
-    refused = [change for change in seen.plan.changes if change in seen.refusals][:MOST_ALONE]
-    return Wanted(calls=(read(seen), *main(seen), *(alone(seen, change) for change in refused)))
+    refused = [change for change in seen.plan.changes if change in seen.refusals] if seen.refusals else []
+    return Wanted(calls=(read(seen), *main(seen), *(alone(seen, change) for change in refused[:MOST_ALONE])))
 
 
 # ---- what is said

@@ -10,6 +10,9 @@ import dns.rdata
 import dns.rdataclass
 import dns.rdataset
 import dns.rdatatype
+import dns.rdtypes.ANY.TXT
+import dns.rdtypes.IN.A
+import dns.rdtypes.IN.AAAA
 
 from seamark.providers.dns.model import Record
 
@@ -59,8 +62,23 @@ def target(type_: str, rdata: Any) -> str:  # noqa: PLR0911 - one answer for eac
 
 
 def rdataset(record: Record, ttl: int) -> dns.rdataset.Rdataset:
-    texts = [_wire_text(record.type, one) for one in record.targets]
-    return dns.rdataset.from_text_list("IN", record.type, ttl, texts)
+    made = [_rdata(record.type, one) for one in record.targets]
+    return dns.rdataset.from_rdata_list(ttl, made)
+
+
+def _rdata(type_: str, text: str) -> dns.rdata.Rdata:
+    """The types that most records have are made without a parser: it would take most of an update's time."""
+    match type_:
+        case "A":
+            return dns.rdtypes.IN.A.A(IN, dns.rdatatype.A, text)  # type: ignore[no-untyped-call]  # dnspython
+        case "AAAA":
+            return dns.rdtypes.IN.AAAA.AAAA(IN, dns.rdatatype.AAAA, text)  # type: ignore[no-untyped-call]  # too
+        case "TXT":
+            raw = text.encode("utf-8", "surrogateescape")
+            strings = [raw[start : start + 255] for start in range(0, len(raw), 255)] or [b""]
+            return dns.rdtypes.ANY.TXT.TXT(IN, dns.rdatatype.TXT, strings)
+        case _:
+            return dns.rdata.from_text(IN, dns.rdatatype.from_text(type_), _wire_text(text))
 
 
 def _host(name: dns.name.Name) -> str:
@@ -71,18 +89,6 @@ def _quoted(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape").replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _wire_text(type_: str, text: str) -> str:
-    """As a zone file would have it: names absolute, texts in strings of at most 255 bytes."""
-    match type_:
-        case "CNAME" | "DNAME" | "NS" | "PTR" | "MX" | "SRV" | "NAPTR":
-            return text if text.endswith(".") else f"{text}."
-        case "TXT":
-            raw = text.encode("utf-8", "surrogateescape")
-            chunks = [raw[start : start + 255] for start in range(0, len(raw), 255)] or [b""]
-            return " ".join(f'"{_escaped(chunk)}"' for chunk in chunks)
-        case _:
-            return text
-
-
-def _escaped(raw: bytes) -> str:
-    return "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03d}" for byte in raw)
+def _wire_text(text: str) -> str:
+    """As a zone file would have it: the name at its end is absolute."""
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,295 @@
+"""The DNS family in the simulator: DNSEndpoints and two zones outside; what the zones hold is the oracle."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from seamark.api.crd import CRD
+from seamark.core.errors import Retry
+from seamark.core.transport import Answer, Request
+from seamark.core.waker import Declaration
+from seamark.families.dns.controller import Timing, controllers
+from seamark.families.dns.family import DNS_ENDPOINT
+from seamark.families.dns.rules import Rules
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.dns.model import Change, Content, Record
+from tests.simulation.faults import CANARY, RESTORES, Fault
+from tests.simulation.invariants import StatusHistory, conditions_of
+from tests.simulation.scenario import Step, Violation
+
+if TYPE_CHECKING:
+    from seamark.cluster.embedded.revisions import Event
+    from tests.simulation.world import World, Write
+
+ENDPOINTS = "dnsendpoints.externaldns.k8s.io"
+NAMESPACE = "default"
+ROOT = f"/apis/externaldns.k8s.io/v1alpha1/namespaces/{NAMESPACE}/dnsendpoints"
+ZONE, OTHER = "example.test", "other.test"
+DENIED, FOREIGN = f"refused.{ZONE}", f"foreign.{ZONE}"
+STRANGER = Record(FOREIGN, "A", ("192.0.2.200",), 300)
+TIMING = Timing(spacing=0.5, poll=200.0, shelf_life=3600.0)
+TOLD_LATELY = 400.0  # seconds for which a trouble explains a False
+
+
+class TwinZones(MemoryProvider):
+    """Zones with the troubles that the world sends. `held` is what they held, since when."""
+
+    def __init__(self) -> None:
+        super().__init__((ZONE, OTHER), deny=(DENIED,))
+        self.world: World
+        self.held: dict[str, list[tuple[float, Content]]] = {ZONE: [], OTHER: []}
+        self.troubled = float("-inf")
+
+    async def read(self, zone: str) -> Content:
+        await self._before()
+        return await super().read(zone)
+
+    async def apply(self, zone: str, changes: Sequence[Change]) -> None:
+        await self._before()
+        await super().apply(zone, changes)
+        self.world.tell(f"      {zone}: {', '.join(map(str, changes))}")
+        if self.world.under(Fault.OUTSIDE_LOSES):
+            self._trouble(120)
+            await asyncio.Event().wait()
+
+    async def _before(self) -> None:
+        await asyncio.sleep(0.005)
+        if self.world.under(Fault.OUTSIDE_REFUSES):
+            self._trouble()
+            raise Retry("the name server is closed")
+        if self.world.under(Fault.OUTSIDE_LEAKS):
+            self._trouble()
+            raise Retry(f"the name server does not know Authorization: Bearer {CANARY}")
+        if self.world.under(Fault.OUTSIDE_HANGS):
+            self._trouble(120)
+            await asyncio.Event().wait()
+
+    def _trouble(self, lasts: float = 0.0) -> None:
+        self.troubled = max(self.troubled, self.world.clock.monotonic() + lasts)
+
+    def _replace(self, zone: str, pairs: Any) -> None:
+        super()._replace(zone, pairs)
+        self.held[zone].append((self.world.clock.monotonic(), self.content(zone)))
+
+    def lately(self, record: Record, since: float) -> bool:
+        """Whether the zone held exactly this at some moment since then."""
+        history = self.held[OTHER if record.name.endswith(OTHER) else ZONE]
+        for number, (_since, content) in enumerate(history):
+            until = history[number + 1][0] if number + 1 < len(history) else float("inf")
+            standing = content.get(record.slot)
+            if until >= since and standing is not None and standing.targets == record.targets:
+                return True
+        return False
+
+
+class DnsScenario:
+    name = "dns"
+    crds: tuple[CRD, ...] = (DNS_ENDPOINT,)
+
+    def __init__(self) -> None:
+        self._history = StatusHistory()
+        self._world: World
+        self._specs: dict[tuple[str, int], Any] = {}
+        self._first_revision = 0
+
+    def outside(self) -> TwinZones:
+        return TwinZones()
+
+    def controllers(self, outside: Any) -> tuple[Declaration, ...]:
+        return controllers(outside, Rules(zones=(ZONE, OTHER), owner="sim"), TIMING)
+
+    def attach(self, world: World) -> None:
+        self._world = world
+        self._first_revision = world.store.revisions.current
+        world.outside.world = world
+        world.outside.put(STRANGER)
+        world.store.revisions.subscribe(ENDPOINTS, self._changed)
+
+    # ---- what people do
+
+    def steps(self) -> Sequence[Step]:
+        return (
+            Step("a record", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.1"), most=2),
+            Step("one that the server refuses", lambda world: apply(world, "no", DENIED, "192.0.2.1"), most=3),
+            Step("one that is a stranger's", lambda world: apply(world, "theirs", FOREIGN, "192.0.2.1"), most=3),
+            Step("one that is nonsense", lambda world: apply(world, "bad", f"bad.{ZONE}", "nonsense"), most=2),
+            Step("another address", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.2"), most=1),
+            Step("somebody has it already", lambda world: apply(world, "late", f"www.{ZONE}", "192.0.2.3", 60), 3),
+            Step("the record is deleted by hand", lambda world: world.outside.remove(f"www.{ZONE}", "A"), most=2),
+            Step("the nonsense is mended", lambda world: apply(world, "bad", f"bad.{ZONE}", "192.0.2.4"), most=3),
+            Step("the status is wiped", lambda world: wipe_status(world, "bad"), most=2),
+            Step("the first goes, and the late one has it", lambda world: delete(world, "www"), most=4),
+            Step("into another zone", lambda world: apply(world, "bad", f"bad.{OTHER}", "192.0.2.5"), most=3),
+            Step("the operator restarts", lambda world: world.restart_operator()),
+            Step("one goes", lambda world: delete(world, "bad"), most=2),
+        )
+
+    def farewell(self) -> Step:
+        return Step("all go", delete_all, most=7)
+
+    def restore(self, world: World) -> None:
+        revisions = world.store.revisions
+        world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
+        self._history.forget()
+        for obj in world.store.objects(ENDPOINTS):
+            self._learn(obj)
+
+    def empty(self, world: World) -> None:
+        delete_all(world)
+
+    # ---- what is true
+
+    def _learn(self, obj: Any) -> None:
+        self._specs[(obj["metadata"]["uid"], obj["metadata"]["generation"])] = obj["spec"]
+
+    def _changed(self, event: Event) -> None:
+        world = self._world
+        if event.new is None:
+            return
+        self._learn(event.new)
+        with world.watching():
+            self._history.check(event.old, event.new, world.clock.wall(), ours=world.operator_is_writing)
+            if world.operator_is_writing and event.old is not None:
+                self._judge(event.old, event.new)
+
+    def _judge(self, old: Any, new: Any) -> None:
+        """A status was written by the operator."""
+        before = conditions_of(old).get("Ready")
+        ready = conditions_of(new).get("Ready")
+        if ready is None or ready == before:
+            return
+        now = self._world.clock.monotonic()
+        if ready["status"] == "True":
+            spec = self._specs[(new["metadata"]["uid"], ready["observedGeneration"])]
+            for record in wished(spec):
+                if not self._world.outside.lately(record, now - TIMING.shelf_life):
+                    raise Violation("no lie", f"Ready is True, but the server did not hold {record} {record.targets}")
+        blamed = ready["status"] == "False" and ready["reason"] == "Failed" and DENIED not in json.dumps(new["spec"])
+        if blamed and self._world.outside.troubled < now - TOLD_LATELY:
+            raise Violation("no false alarm", f"{ready['message']}: but nobody has refused anything")
+
+    def wrote(self, world: World, write: Write) -> None:
+        """Everything that counts is seen on the objects and in the zones."""
+
+    # ---- at rest
+
+    def unsettled(self, world: World) -> str:
+        objects = list(world.store.objects(ENDPOINTS))
+        expected: dict[str, Record] = {}
+        for obj in objects:
+            if "deletionTimestamp" in obj["metadata"]:
+                return f"{obj['metadata']['name']} is still being deleted"
+            wanted = self._expected(world, obj)
+            if words := said_wrongly(obj, wanted):
+                return f"{obj['metadata']['name']}: {words}"
+            if wanted == ("True", "True"):
+                expected |= {record.name: record for record in wished(obj["spec"])}
+        return self._zones_wrong(world, expected) if objects else self._left(world)
+
+    def _expected(self, world: World, obj: Any) -> tuple[str, str]:
+        """Accepted and Ready, as they should be."""
+        name, spec = obj["metadata"]["name"], obj["spec"]["endpoints"][0]
+        if spec["targets"] == ["nonsense"]:
+            return "False", "False"
+        if spec["dnsName"] == FOREIGN and world.outside.content(ZONE).get(STRANGER.slot) == STRANGER:
+            return "False", "False"
+        rivals = [
+            other["metadata"]["name"]
+            for other in world.store.objects(ENDPOINTS)
+            if other["spec"]["endpoints"][0]["dnsName"] == spec["dnsName"] and other["metadata"]["name"] != name
+        ]
+        if rivals and self._holder(world, spec["dnsName"]) != name:
+            return "False", "False"
+        return "True", "False" if spec["dnsName"] == DENIED else "True"
+
+    def _holder(self, world: World, name: str) -> str:
+        standing = world.outside.content(ZONE).get((f"a-{name}", "TXT", ""))
+        return standing.targets[0].rpartition("/")[2] if standing is not None else ""
+
+    def _zones_wrong(self, world: World, expected: dict[str, Record]) -> str:
+        held = {record.name: record for zone in (ZONE, OTHER) for record in world.outside.content(zone)}
+        ours = {name: record for name, record in held.items() if record.type == "A" and record != STRANGER}
+        lost = bool(set(world.befallen) & set(RESTORES))  # what the past does not know of may be left
+        for name, record in expected.items():
+            if name not in ours or ours[name].targets != record.targets or f"a-{name}" not in held:
+                return f"{name} is {held.get(name)} on the server, and should be {record.targets}"
+        extra = set(ours) - set(expected)
+        return "" if lost or not extra else f"{sorted(extra)} are left on the server"
+
+    def _left(self, world: World) -> str:
+        if set(world.befallen) & set(RESTORES):
+            return ""
+        left = [str(record) for zone in (ZONE, OTHER) for record in world.outside.content(zone) if record != STRANGER]
+        return f"{left} are left on the server" if left else ""
+
+    def quiet_from(self, world: World) -> float:
+        return world.clock.monotonic()
+
+    def left(self, world: World) -> str:
+        names = [obj["metadata"]["name"] for obj in world.store.objects(ENDPOINTS)]
+        if names:
+            return f"{names} are still there"
+        if world.outside.content(ZONE).get(STRANGER.slot) != STRANGER:
+            return "the stranger's record was touched"
+        return self._left(world)
+
+    def summary(self, world: World) -> Any:
+        held = sorted(str(record) for zone in (ZONE, OTHER) for record in world.outside.content(zone))
+        return {"objects": [obj["metadata"]["name"] for obj in world.store.objects(ENDPOINTS)], "held": held}
+
+
+def wished(spec: Any) -> list[Record]:
+    return [Record(one["dnsName"], one["recordType"], tuple(one["targets"])) for one in spec["endpoints"]]
+
+
+def said_wrongly(obj: Any, expected: tuple[str, str]) -> str:
+    conditions, generation = conditions_of(obj), obj["metadata"]["generation"]
+    for name, status in zip(("Accepted", "Ready"), expected, strict=True):
+        condition = conditions.get(name)
+        if condition is None:
+            return f"{name} is not said"
+        if condition.get("observedGeneration") != generation:
+            return f"{name} speaks of generation {condition.get('observedGeneration')}, not {generation}"
+        if condition["status"] != status:
+            return f"{name} is {condition['status']}, and should be {status}: {condition['message']}"
+    return ""
+
+
+# ---- acts
+
+
+def apply(world: World, name: str, dns_name: str, target: str, ttl: int = 0) -> None:
+    if world.under(Fault.NAMESPACE):
+        return  # the API server would refuse it
+    spec = {"endpoints": [{"dnsName": dns_name, "recordType": "A", "targets": [target], "recordTTL": ttl}]}
+    if world.store.get(ENDPOINTS, NAMESPACE, name) is not None:
+        patch(world, f"{ROOT}/{name}", {"spec": spec})
+        return
+    metadata = {"name": name, "namespace": NAMESPACE}
+    world.store.create(
+        {"apiVersion": "externaldns.k8s.io/v1alpha1", "kind": "DNSEndpoint", "metadata": metadata, "spec": spec}
+    )
+
+
+def delete(world: World, name: str) -> None:
+    if world.store.get(ENDPOINTS, NAMESPACE, name) is not None:
+        world.store.delete(ENDPOINTS, NAMESPACE, name)
+
+
+def delete_all(world: World) -> None:
+    for obj in list(world.store.objects(ENDPOINTS)):
+        delete(world, obj["metadata"]["name"])
+
+
+def wipe_status(world: World, name: str) -> None:
+    patch(world, f"{ROOT}/{name}/status", {"status": None})
+
+
+def patch(world: World, path: str, body: Any) -> None:
+    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    answer = world.store.handle(request)
+    assert isinstance(answer, Answer)
+    assert answer.status in (200, 404), answer.body
