@@ -186,5 +186,5 @@ def test_what_is_ours_goes_when_nothing_is_said_of_it() -> None:
 
 def test_in_a_list_it_makes_the_list_another_one() -> None:
     live = Rig(sails=(Sail(name="jib", color="red", maker="Ada"),))
-    assert difference(Rig(sails=(Sail(name="jib"),)), live) == {"sails": [{"name": "jib"}]}
+    assert difference(Rig(sails=(Sail(name="jib"),)), live) == {"sails": ({"name": "jib"},)}
     assert difference(Rig(sails=(Sail(name="jib", color="red"),)), live) == {}
