@@ -62,7 +62,7 @@ def not_rendered(seen: Published) -> tuple[Condition, ...]:
         )
     words = "This generation is being rendered"
     return (
-        AVAILABLE.unknown("NotRunning", words),
+        AVAILABLE.unknown("Provisioning", words),
         PROVISIONING.true("RollingOut", words),
         DEGRADED.false("AsItShould", "Nothing is wrong"),
         served,
@@ -73,7 +73,8 @@ def conditions(seen: Published, exposures: tuple[Exposure, ...]) -> tuple[Condit
     running, wanted = replicas(seen)
     words = f"{running} of {wanted} replicas are available"
     rolling = rolling_out(seen)
-    available = AVAILABLE.true("Running", words) if running >= wanted else AVAILABLE.false("NotRunning", words)
+    why = "Provisioning" if rolling else "Degraded"
+    available = AVAILABLE.true("Running", words) if running >= wanted else AVAILABLE.false(why, words)
     provisioning = (
         PROVISIONING.true("RollingOut", words) if rolling else PROVISIONING.false("RolledOut", "Nothing is under way")
     )

@@ -25,9 +25,9 @@ AVAILABLE = ConditionType(
     meaning="All replicas of this generation run",
     reasons={
         "Running": "All replicas are available",
-        "NotRunning": "Some or all replicas are not available",
+        "Provisioning": "Replicas of this generation are on their way",
+        "Degraded": "Some or all replicas are not available",
         "Refused": "The API server refused what was rendered; the message has its words",
-        "Pending": "Nobody has looked yet",
     },
 )
 PROVISIONING = ConditionType(
