@@ -12,7 +12,7 @@ import pytest
 
 from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
+from seamark.families.score.family import without_runtime
 from tests.cluster.requests import install, request
 from tests.cluster.score_operator import Cluster, Running, running
 
@@ -24,7 +24,7 @@ PORTS = {"ports": [{"port": 80}]}
 def at_work(control_plane: ControlPlane) -> Iterator[Running]:
     for crd in CRDS:
         install(control_plane, crd)
-    with running(control_plane, SCORE.controllers()) as operator:
+    with running(control_plane, without_runtime()) as operator:
         yield operator
 
 

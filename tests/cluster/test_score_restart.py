@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
+from seamark.families.score.family import without_runtime
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster, running
 
@@ -15,12 +15,12 @@ def test_a_restart_un_says_nothing_and_writes_nothing(control_plane: ControlPlan
     cluster = Cluster(control_plane, namespace)
     for crd in CRDS:
         install(control_plane, crd)
-    with running(control_plane, SCORE.controllers()):
+    with running(control_plane, without_runtime()):
         cluster.apply()
         cluster.until_exposed()
         cluster.publish({"exposures": [{"url": URL}]})
         cluster.until_said("Ready", "True")
     before = cluster.get("workloads")["metadata"]["resourceVersion"]
-    with running(control_plane, SCORE.controllers()) as again:
+    with running(control_plane, without_runtime()) as again:
         cluster.until(lambda: again.operator.quiet, "the operator is at rest")
         assert cluster.get("workloads")["metadata"]["resourceVersion"] == before

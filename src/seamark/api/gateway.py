@@ -94,7 +94,17 @@ class BackendRef(Wire, frozen=True, kw_only=True):
     port: int | None = None
 
 
+class PathMatch(Wire, frozen=True, kw_only=True):
+    type: str = "PathPrefix"
+    value: str = "/"
+
+
+class RouteMatch(Wire, frozen=True, kw_only=True):
+    path: PathMatch | None = None
+
+
 class HTTPRouteRule(Wire, frozen=True, kw_only=True):
+    matches: tuple[RouteMatch, ...] | None = None
     backend_refs: tuple[BackendRef, ...] = ()
 
 

@@ -9,7 +9,7 @@ from seamark.core.family import Family
 from seamark.families.sample.family import SAMPLE
 from seamark.families.score.family import SCORE
 
-FAMILIES = {family.name: family for family in (SAMPLE, SCORE)}
+FAMILIES = {family.name: family for family in (SAMPLE, *SCORE)}
 
 
 def chosen(names: Iterable[str]) -> tuple[Family, ...]:

@@ -2,6 +2,7 @@
 
 - A field that the wanted object does not mention is the server's or somebody else's, and stays.
 - A struct is compared field by field, a map key by key (keys we don't want go), a list as a whole.
+- A struct may name fields that are `OURS` even when nothing is said of them: then what stands there goes.
 - Of the metadata only labels, annotations and owner references are ours, and those of others stay beside them.
 """
 
@@ -43,9 +44,11 @@ def _struct(wanted: msgspec.Struct, live: msgspec.Struct | None, skip: tuple[str
         if info.name in skip:
             continue
         want = getattr(wanted, info.name)
-        if want is None or (not want and want == info.default):
-            continue  # not said: not ours
         have = None if live is None else getattr(live, info.name)
+        if want is None or (not want and want == info.default):
+            if have and have != info.default and info.name in getattr(wanted, "OURS", ()):
+                patch[info.encode_name] = None
+            continue  # not said: not ours
         change = _value(want, have)
         if change is not UNCHANGED:
             patch[info.encode_name] = change

@@ -160,3 +160,31 @@ def test_after_the_difference_was_applied_nothing_is_left_of_it(wanted: Boat, li
 @given(BOATS)
 def test_the_difference_to_itself_is_nothing(one: Boat) -> None:
     assert difference(one, replace(one)) == {}
+
+
+class Sail(Wire, frozen=True, kw_only=True):
+    OURS: ClassVar = ("color", "patches")
+
+    name: str
+    color: str = ""
+    patches: tuple[str, ...] | None = None
+    maker: str = ""
+
+
+class Rig(Object, frozen=True, kw_only=True):
+    RESOURCE: ClassVar[Resource] = Resource("test.seamark.dev", "v1", "Rig", "rigs")
+
+    sail: Sail = Sail(name="main")
+    sails: tuple[Sail, ...] = ()
+
+
+def test_what_is_ours_goes_when_nothing_is_said_of_it() -> None:
+    live = Rig(sail=Sail(name="main", color="red", patches=("a",), maker="Ada"))
+    assert difference(Rig(), live) == {"sail": {"color": None, "patches": None}}
+    assert difference(Rig(), Rig(sail=Sail(name="main", maker="Ada"))) == {}
+
+
+def test_in_a_list_it_makes_the_list_another_one() -> None:
+    live = Rig(sails=(Sail(name="jib", color="red", maker="Ada"),))
+    assert difference(Rig(sails=(Sail(name="jib"),)), live) == {"sails": ({"name": "jib"},)}
+    assert difference(Rig(sails=(Sail(name="jib", color="red"),)), live) == {}

@@ -1,17 +1,53 @@
-"""The Score family, ready to run."""
+"""The Score family in its parts: each can be a program of its own, with an identity and rights of its own."""
 
 from __future__ import annotations
 
+import os
+
 from seamark.core.family import Family
+from seamark.core.waker import Declaration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
+from seamark.families.score.runtime.controller import Options, connects
+from seamark.families.score.runtime.controller import controllers as runtime
 
-SCORE = Family(
-    name="score",
-    summary="Workload: its endpoint is what its runtime published",
+
+def kubernetes_runtime() -> tuple[Declaration, ...]:
+    """Only whoever is in the cluster's network can tell whether an endpoint answers."""
+    inside = "KUBERNETES_SERVICE_HOST" in os.environ
+    return runtime(Options(prober=connects if inside else None))
+
+
+ORCHESTRATOR = Family(
+    name="score-orchestrator",
+    summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (orchestrator(), provisioner(), registrar(), mirror()),
+    controllers=lambda: (orchestrator(), provisioner()),
 )
+REGISTRAR = Family(
+    name="score-registrar",
+    summary="WorkloadExposure: a runtime is asked where a Workload is reached",
+    crds=(),
+    controllers=lambda: (registrar(),),
+)
+MIRROR = Family(
+    name="score-mirror",
+    summary="Workload: its endpoint is what its runtime published",
+    crds=(),
+    controllers=lambda: (mirror(),),
+)
+RUNTIME = Family(
+    name="score-runtime",
+    summary="The Kubernetes runtime: it renders plans, and publishes where they are reached",
+    crds=(),
+    controllers=kubernetes_runtime,
+)
+SCORE = (ORCHESTRATOR, REGISTRAR, MIRROR, RUNTIME)
+
+
+def without_runtime() -> tuple[Declaration, ...]:
+    """Everything but the Kubernetes runtime: for clusters where others run what is planned."""
+    return tuple(one for part in (ORCHESTRATOR, REGISTRAR, MIRROR) for one in part.controllers())

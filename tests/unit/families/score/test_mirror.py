@@ -107,6 +107,10 @@ def test_the_word_may_also_be_the_reason_of_a_condition_that_is_not_true(name: s
             (condition("Available"), condition("Degraded", "False"), condition("LBPending", "False")),
             ("True", "Succeeded"),
         ),
+        "why it is not available is told by another": (
+            (condition("Available", "False"), condition("Provisioning")),
+            ("False", "RuntimeProvisioning"),
+        ),
         "not available": ((condition("Available", "False"),), ("False", "RuntimeDegraded")),
         "availability not known": ((condition("Available", "Unknown"),), ("Unknown", "RuntimeProvisioning")),
         "a word that nobody knows is no evidence": ((condition("Zorp"),), ("Unknown", "RuntimeProvisioning")),

@@ -96,7 +96,7 @@ def _bad(condition: Condition) -> tuple[str, str, str] | None:
     if condition.reason in TABLE:
         return condition.reason, condition.status, condition.message
     if condition.type in GOOD:
-        return ("Degraded" if condition.status == FALSE else "Provisioning"), condition.status, condition.message
+        return ("Unavailable" if condition.status == FALSE else "Provisioning"), condition.status, condition.message
     return None  # a word that nobody has told us: it neither makes nor breaks anything
 
 

@@ -31,6 +31,7 @@ TABLE = {
     "Provisioning": "RuntimeProvisioning",
     "Applying": "RuntimeProvisioning",
     "RuntimeProvisioning": "RuntimeProvisioning",
+    "Unavailable": "RuntimeDegraded",  # a good state that is not, with no word of why
 }
 
 

@@ -74,12 +74,21 @@ def container(seen: Seen, one: Container, where: str) -> dict[str, Any]:
         found["files"] = [file(seen, each, f"{where}.files[{n}]") for n, each in enumerate(one.files)]
     if one.volumes:
         found["volumes"] = [
-            {**to_wire(each), "source": plain(each.source, seen, f"{where}.volumes[{n}].source")}
+            {**to_wire(each), "source": volume(seen, each.source, f"{where}.volumes[{n}].source")}
             for n, each in enumerate(one.volumes)
         ]
     for number, text in enumerate((*one.command, *one.args)):
         plain(text, seen, f"{where}.command[{number}]")
     return found
+
+
+def volume(seen: Seen, source: str, where: str) -> str:
+    """The key of the resource that gives it."""
+    key = plain(source, seen, where)
+    resource = (seen.workload.spec.resources or {}).get(key)
+    if resource is None or resource.type != "volume":
+        raise Wrong(f"{where}: {key!r} is no resource of the type volume")
+    return key
 
 
 def parts(seen: Seen, text: str, where: str) -> list[Any]:

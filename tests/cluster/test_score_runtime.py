@@ -1,0 +1,135 @@
+"""The Kubernetes runtime on a real API server with the ordinary controllers; the test plays the kubelet.
+
+The rules are those of docs/spec/score/runtime.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from seamark.cluster.real.plane import ControlPlane
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import SCORE
+from tests.cluster.requests import install, request
+from tests.cluster.score_operator import MERGE, Cluster, Running, running
+
+MAIN: dict[str, Any] = {
+    "image": "nginx",
+    "command": ["/bin/serve"],
+    "variables": {"B": "2", "A": "${metadata.name}"},
+    "files": [{"target": "/etc/a", "content": "name=${metadata.name}", "mode": "0600"}],
+    "resources": {"limits": {"cpu": "1.5", "memory": "1024Mi"}, "requests": {"cpu": "0.10"}},
+    "readinessProbe": {"httpGet": {"path": "/", "port": 8080}},
+}
+WEB = {"ports": [{"name": "web", "port": 80, "targetPort": 8080}]}
+
+
+@pytest.fixture(scope="module")
+def at_work(control_plane: ControlPlane) -> Iterator[Running]:
+    for crd in CRDS:
+        install(control_plane, crd)
+    controllers = tuple(one for part in SCORE for one in part.controllers())
+    with running(control_plane, controllers) as operator:
+        yield operator
+
+
+class Kubernetes(Cluster):
+    """Beside what a developer does: what a kubelet would."""
+
+    def object(self, path: str) -> dict[str, Any]:
+        answer = request(self.plane, "GET", self.there(path))
+        return answer.body if answer.code == 200 else {}
+
+    def there(self, path: str) -> str:
+        group, _, rest = path.partition(":")
+        root = "/api/v1" if group == "core" else f"/apis/{group}/v1"
+        return f"{root}/namespaces/{self.namespace}/{rest}"
+
+    def pods(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = request(self.plane, "GET", self.there("core:pods")).body["items"]
+        return found
+
+    def pods_are(self, ready: str) -> None:
+        self.until(lambda: bool(self.pods()), "a pod")
+        for pod in self.pods():
+            status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+            path = f"{self.there('core:pods')}/{pod['metadata']['name']}/status"
+            assert request(self.plane, "PATCH", path, {"status": status}, content_type=MERGE).code == 200
+
+
+@pytest.fixture
+def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Kubernetes:
+    return Kubernetes(control_plane, namespace)
+
+
+def url(cluster: Kubernetes) -> str:
+    return f"http://app.{cluster.namespace}.svc.cluster.local:80"
+
+
+def test_a_workload_runs_is_published_and_falls_ill_and_recovers(cluster: Kubernetes) -> None:
+    cluster.apply(containers={"main": MAIN}, service=WEB)
+    cluster.until_said("RuntimeReady", "False", "RuntimeProvisioning")
+    cluster.pods_are("True")
+    cluster.until_endpoint(url(cluster))
+    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.pods_are("False")
+    told = cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")
+    assert "0 of 1 replicas are available" in told["message"]
+    cluster.until_said("Ready", "False", "RuntimeDegraded")
+    cluster.pods_are("True")
+    cluster.until_said("Ready", "True", "Succeeded")
+
+
+def test_a_change_that_means_nothing_to_the_pods_rolls_nothing_out(at_work: Running, cluster: Kubernetes) -> None:
+    cluster.apply(containers={"main": MAIN}, service=WEB)
+    cluster.pods_are("True")
+    cluster.until_said("Ready", "True")
+    cluster.until(lambda: at_work.operator.quiet, "rest")
+    cluster.edit({"spec": {"profile": "batch"}})
+    cluster.until_said("Ready", "True")
+    deployment = cluster.object("apps:deployments/app")["metadata"]
+    assert deployment["annotations"]["score.dev/workload-generation"] == "2"
+    assert len(cluster.object("apps:replicasets")["items"]) == 1
+    cluster.until(lambda: at_work.operator.quiet, "rest")
+    assert cluster.object("apps:deployments/app")["metadata"]["generation"] == deployment["generation"]
+
+
+def test_a_probe_that_is_taken_out_of_the_workload_is_taken_out_of_the_pods(cluster: Kubernetes) -> None:
+    cluster.apply(containers={"main": MAIN}, service=WEB)
+
+    def container() -> dict[str, Any]:
+        found = cluster.object("apps:deployments/app")
+        return dict(found["spec"]["template"]["spec"]["containers"][0]) if found else {}
+
+    cluster.until(lambda: "readinessProbe" in container(), "a probe")
+    cluster.edit({"spec": {"containers": {"main": {"readinessProbe": None, "command": None}}}})
+    cluster.until(lambda: "readinessProbe" not in container() and "command" not in container(), "no probe")
+    assert container()["env"] == [{"name": "A", "value": "app"}, {"name": "B", "value": "2"}]
+
+
+def test_somebody_elses_service_is_neither_touched_nor_published(cluster: Kubernetes) -> None:
+    theirs = {"metadata": {"name": "app"}, "spec": {"ports": [{"port": 9}]}}
+    made = request(cluster.plane, "POST", cluster.there("core:services"), theirs)
+    assert made.code == 201, made.body
+    cluster.apply(containers={"main": MAIN}, service=WEB)
+    cluster.pods_are("True")
+    cluster.until_said("RuntimeReady", "True")
+    assert cluster.endpoint() is None
+    live = cluster.object("core:services/app")
+    assert live["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]
+
+
+def test_a_deleted_workload_takes_everything_with_it_and_a_deleted_exposure_nothing(cluster: Kubernetes) -> None:
+    cluster.apply(containers={"main": MAIN}, service=WEB)
+    cluster.pods_are("True")
+    cluster.until_said("Ready", "True")
+    deployment = cluster.object("apps:deployments/app")["metadata"]["uid"]
+    cluster.delete("workloadexposures")
+    cluster.until_said("Ready", "True")
+    assert cluster.object("apps:deployments/app")["metadata"]["uid"] == deployment
+    cluster.delete("workloads")
+    made = ("apps:deployments/app", "core:services/app", "core:configmaps/app.main.files")
+    cluster.until(lambda: not any(cluster.object(path) for path in made), "all of it is gone")
