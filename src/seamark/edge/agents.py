@@ -143,6 +143,9 @@ class AgentConnection(Buffered):
             edge_type=EDGE_TYPES[entry.url.scheme],
             passthrough_tls=entry.url.scheme == "tls" and not entry.terminate,
         )
+        if self._session.exhausted:
+            log.info("session has used up its stream ids, the agent is to connect again", session=self.id)
+            self.close()
         return self._session.open(StreamType.PROXY, handler, tunnel.proxy_preface(header) + first)
 
     # For the desk

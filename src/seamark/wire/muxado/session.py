@@ -68,13 +68,18 @@ class Session:
         """Open a stream of this type, with its first bytes (at most a window) in the opening frame."""
         if self.closed or self.remote_gone or self._leaving:
             raise SessionClosed("the session takes no new streams")
-        if self._last_local + 2 > frames.MAX_STREAM:
+        if self.exhausted:
             raise SessionClosed("the session has used up its stream ids")
         self._last_local += 2
         stream = self.streams[self._last_local] = Stream(self, self._last_local, handler)
         body = kind.to_bytes(4, "big") + bytes(first)
         stream.send(body, SYN)
         return stream
+
+    @property
+    def exhausted(self) -> bool:
+        """No stream id is left on this side, after a billion streams: it takes a new session to go on."""
+        return self._last_local + 2 > frames.MAX_STREAM
 
     def feed(self, data: Bytes) -> None:
         if self.closed:
