@@ -12,7 +12,8 @@ from tests.edge.sdks import AgentProgram, start_agent
 
 @pytest.fixture(scope="session")
 def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEdge]:
-    running = RunningEdge(tmp_path_factory.mktemp("edge") / "state")
+    # Many tests share its addresses: one that an agent left is soon free for the next.
+    running = RunningEdge(tmp_path_factory.mktemp("edge") / "state", lease_seconds=1)
     yield running
     running.close()
 

@@ -20,12 +20,12 @@ class RunningEdge:
 
     def __init__(self, state: Path, **settings: object) -> None:
         self.state = state
-        low = free_port(41)
+        low = free_port(101)
         self.ports = {
             name: free_port()
             for name in ("agent_port", "api_port", "ops_port", "http_port", "tls_port", "ingress_port")
         }
-        given = {**self.ports, "tcp_ports": f"{low}-{low + 40}", "state": str(state), "drain_seconds": 5, **settings}
+        given = {**self.ports, "tcp_ports": f"{low}-{low + 100}", "state": str(state), "drain_seconds": 5, **settings}
         self._environment = {f"SEAMARK_{name.upper()}": str(value) for name, value in given.items()}
         state.mkdir(parents=True, exist_ok=True)
         self._log = (state / "log").open("ab")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
+from seamark.edge import authority
+from seamark.edge.server import Edge
+from seamark.edge.settings import EdgeSettings
 from seamark.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleReader, frame
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
-from tests.edge.services import echo, eventually, service
+from tests.edge.services import echo, eventually, free_port, service
 from tests.edge.tls import pair, signing_request
 
 
@@ -144,3 +149,37 @@ def test_the_answer_names_the_ingress_and_the_certificates_life(edge: RunningEdg
 def test_a_binding_that_cant_be_is_refused(edge: RunningEdge, binding: dict[str, Any]) -> None:
     status, told = edge.api("POST", "/kubernetes_operators", {"binding": binding})
     assert (status, told["status_code"]) == (400, 400)
+
+
+def test_an_expired_certificate_does_not_get_in(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edge in this process, whose authority signs for a moment that is over."""
+    directory = tmp_path_factory.mktemp("expired")
+    settings = EdgeSettings(
+        state=str(directory / "edge.db"), agent_port=free_port(), api_port=free_port(), ingress_port=free_port()
+    )
+
+    async def case() -> None:
+        running = Edge(settings)
+        await running.start()
+        csr, key = signing_request()
+        monkeypatch.setattr(authority, "LEAF_DAYS", -0.001)
+        certificate = running.authority.sign(csr, "k8sop_1")
+        monkeypatch.undo()
+        (directory / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        (directory / "key.pem").write_bytes(key)
+        context = ssl.create_default_context(cafile=str(directory / "ca.pem"))
+        context.load_cert_chain(directory / "cert.pem", directory / "key.pem")
+        try:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", settings.ingress_port, ssl=context, server_hostname="127.0.0.1"
+            )
+            writer.write(frame(ConnRequest("db.prod", 5432)))
+            with suppress(OSError):
+                assert await reader.read(100) == b""
+            writer.close()
+        finally:
+            await running.stop()
+
+    asyncio.run(case())

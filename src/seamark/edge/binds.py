@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from seamark.core.clock import timestamp
 from seamark.edge.errors import Refusal, invalid
+from seamark.edge.ids import new_id
 from seamark.edge.policy import Policy, Ranges, parse_policy, parse_ranges
+from seamark.edge.registry import Agent, Entry
 from seamark.edge.urls import EndpointUrl, binding_of, parse_url
-from seamark.wire.tunnel import Bind
+from seamark.wire.tunnel import Bind, BindAnswer, BindAnswerExtra
 
 PROTOCOLS = ("tcp", "tls", "http", "https")
 
@@ -121,3 +126,49 @@ def _proxy_version(value: Any) -> int:
     if version is None:
         raise invalid(f"{value!r} is no version of the PROXY protocol: 1 and 2 are")
     return version
+
+
+def is_private(message: Bind) -> bool:
+    """Whether the request is for an endpoint that no public listener serves."""
+    url = message.opts.get("URL") or message.opts.get("Domain") or message.opts.get("Hostname") or ""
+    return "kubernetes" in (message.extra.bindings or ()) or ".internal" in str(url)
+
+
+def label_word(text: str) -> str:
+    """A label's name or value as a part of a host name."""
+    return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:63]
+
+
+def entry_of(agent: Agent, credential: str, message: Bind, wanted: Wanted, url: EndpointUrl) -> Entry:
+    """The endpoint as it will be online."""
+    return Entry(
+        id=new_id("ep"),
+        url=url,
+        binding=wanted.binding,
+        created=timestamp(datetime.now(UTC)),
+        agent=agent,
+        bind_id=message.id[:100] or new_id("tn"),
+        credential=credential,
+        pooling=bool(message.extra.pooling_enabled),
+        policy=wanted.policy,
+        ranges=wanted.ranges,
+        proxy_version=wanted.proxy_version,
+        terminate=wanted.terminate,
+        metadata=message.extra.metadata[:4096],
+        description=message.extra.description[:255],
+        forwards_to=message.forwards_to[:1024],
+        forwards_proto=message.forwards_proto[:16],
+    )
+
+
+def answer_of(entry: Entry, message: Bind) -> BindAnswer:
+    """What the agent is told: its options back, and the place that it got."""
+    url, host = str(entry.url), entry.url.host
+    place = {"Addr": entry.url.hostport} if message.proto == "tcp" else {"Hostname": host, "Domain": host}
+    return BindAnswer(
+        id=entry.bind_id,
+        url=url,
+        proto=message.proto,
+        opts={**message.opts, **place, "URL": url},
+        extra=BindAnswerExtra(token=entry.bind_token),
+    )

@@ -98,7 +98,7 @@ class Door:
         client.setblocking(False)
         held = self._sources.get(source, 0)
         if held + self.router.sources.get(source, 0) >= self.router.settings.connections_per_source:
-            self.router.metrics.connections.labels("door", "denied").inc()
+            self.router.metrics.counted("door", "denied").inc()
             client.close()
             return
         loop = asyncio.get_running_loop()
@@ -156,7 +156,7 @@ class Door:
         source = self._waiting[number].source
         client = self._release(number)
         self._uncount(source)
-        self.router.metrics.connections.labels("door", "refused").inc()
+        self.router.metrics.counted("door", "refused").inc()
         try:
             if client.send(self.words(refusal)):
                 client.shutdown(socket.SHUT_WR)

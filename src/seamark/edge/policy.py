@@ -31,6 +31,8 @@ class Ranges:
     policies: tuple[str, ...] = ()
 
     def admits(self, address: str, rules_of: Callable[[str], Ranges]) -> bool:
+        if not (self.allow or self.deny or self.policies):
+            return True
         ip = ipaddress.ip_address(address)
         if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped:
             ip = ip.ipv4_mapped
@@ -89,6 +91,9 @@ class Verdict:
     forward: str = ""
 
 
+PASS = Verdict()
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A policy that this edge can carry out in full."""
@@ -107,7 +112,7 @@ class Policy:
                     return Verdict(denied=True)
                 if action.type == "forward-internal":
                     return Verdict(forward=action.url)
-        return Verdict()
+        return PASS
 
     @property
     def terminates(self) -> Action | None:

@@ -130,7 +130,7 @@ class ClientConnection(Splice):
         here = transport.get_extra_info("sockname") or ("", 0)
         self._client = Client(peer[0], peer[1], here[1], self._client.server_name)
         if self._router.enter(self, self._client.ip):
-            self._router.metrics.open.labels(self._proto).inc()
+            self._router.metrics.open_of(self._proto).inc()
             self.begin()
         else:
             self.refuse(Refusal(429, "too many connections from this address", status=429))
@@ -154,7 +154,7 @@ class ClientConnection(Splice):
             except SessionClosed:
                 continue
             if self._entry is None:
-                self._router.metrics.connections.labels(self._proto, "served").inc()
+                self._router.metrics.counted(self._proto, "served").inc()
             self._hold(entry)
             self._gentle = entry.agent.gentle
             self.stream = stream
@@ -167,7 +167,7 @@ class ClientConnection(Splice):
 
     def refuse(self, refusal: Refusal) -> None:
         outcome = "denied" if refusal.status in (403, 429) else "offline"
-        self._router.metrics.connections.labels(self._proto, outcome).inc()
+        self._router.metrics.counted(self._proto, outcome).inc()
         log.debug("connection refused", endpoint=self._key, client=self._client.ip, reason=refusal.message)
         if self.transport is None:
             return
@@ -208,7 +208,7 @@ class ClientConnection(Splice):
         super().connection_lost(exc)
         self._hold(None)
         if self in self._router.connections:
-            self._router.metrics.open.labels(self._proto).dec()
+            self._router.metrics.open_of(self._proto).dec()
         self._router.leave(self, self._client.ip)
 
     def let_go(self, stream: Stream) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ import structlog
 import seamark
 from seamark.core.clock import timestamp
 from seamark.edge.agents import AgentConnection
-from seamark.edge.binds import Wanted, read_bind
+from seamark.edge.binds import answer_of, entry_of, is_private, label_word, read_bind
 from seamark.edge.credentials import Credentials, may_bind
 from seamark.edge.errors import Refusal, over_limit
 from seamark.edge.ids import new_id
@@ -111,23 +110,23 @@ class Sessions:
 
     async def bind(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
         public = message.proto in ("http", "https", "tls")
-        port = self._places.public_port(message.proto) if public and not _private(message) else 0
+        port = self._places.public_port(message.proto) if public and not is_private(message) else 0
         wanted = read_bind(message, self._settings.domain, port)
         returning = self._places.url_of(message.extra.token, agent.credential) if message.extra.token else ""
         url = wanted.url or (parse_url(returning) if returning else None)
-        entry = _entry(agent, message, wanted, url or EndpointUrl(message.proto, "", port))
+        entry = entry_of(agent, agent.credential, message, wanted, url or EndpointUrl(message.proto, "", port))
         await self._online(entry, url, returning)
         if entry.public and (url is None or url.key == returning):
             await self._places.lease(entry.url, agent.credential)
         entry.bind_token = self._places.token(entry.url, agent.credential)
-        return _answer(entry, message)
+        return answer_of(entry, message)
 
     async def bind_labels(
         self, agent: AgentConnection, message: tunnel.StartWithLabels
     ) -> tunnel.StartWithLabelsAnswer:
         """A labelled tunnel is an internal endpoint that policies forward to: tcp://<value>.<key>.labels.internal:1."""
         labels = sorted(message.labels.items())
-        words = [_word(word) for key, value in labels for word in (value, key)]
+        words = [label_word(word) for key, value in labels for word in (value, key)]
         if not labels or not all(words):
             raise Refusal(400, "a labelled tunnel needs labels with names and values")
         url = parse_url(f"tcp://{'.'.join(words)}.labels.internal:1")
@@ -263,45 +262,3 @@ class Sessions:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def _private(message: tunnel.Bind) -> bool:
-    url = message.opts.get("URL") or message.opts.get("Domain") or message.opts.get("Hostname") or ""
-    return "kubernetes" in (message.extra.bindings or ()) or ".internal" in str(url)
-
-
-def _word(text: str) -> str:
-    return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:63]
-
-
-def _entry(agent: AgentConnection, message: tunnel.Bind, wanted: Wanted, url: EndpointUrl) -> Entry:
-    return Entry(
-        id=new_id("ep"),
-        url=url,
-        binding=wanted.binding,
-        created=timestamp(datetime.now(UTC)),
-        agent=agent,
-        bind_id=message.id[:100] or new_id("tn"),
-        credential=agent.credential,
-        pooling=bool(message.extra.pooling_enabled),
-        policy=wanted.policy,
-        ranges=wanted.ranges,
-        proxy_version=wanted.proxy_version,
-        terminate=wanted.terminate,
-        metadata=message.extra.metadata[:4096],
-        description=message.extra.description[:255],
-        forwards_to=message.forwards_to[:1024],
-        forwards_proto=message.forwards_proto[:16],
-    )
-
-
-def _answer(entry: Entry, message: tunnel.Bind) -> tunnel.BindAnswer:
-    url, host = str(entry.url), entry.url.host
-    place = {"Addr": entry.url.hostport} if message.proto == "tcp" else {"Hostname": host, "Domain": host}
-    return tunnel.BindAnswer(
-        id=entry.bind_id,
-        url=url,
-        proto=message.proto,
-        opts={**message.opts, **place, "URL": url},
-        extra=tunnel.BindAnswerExtra(token=entry.bind_token),
-    )

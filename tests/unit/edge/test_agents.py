@@ -6,11 +6,18 @@ import asyncio
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
 from seamark.edge.agents import AgentConnection
+from seamark.edge.registry import Entry
 from seamark.edge.server import Edge
 from seamark.edge.sessions import STRANGERS
 from seamark.edge.settings import EdgeSettings
+from seamark.edge.urls import parse_url
 from seamark.wire import tunnel
+from seamark.wire.muxado import SessionClosed
+from seamark.wire.muxado.frames import MAX_STREAM
+from seamark.wire.muxado.stream import DISCARD
 
 
 class Line:
@@ -50,6 +57,20 @@ def test_an_agent_is_given_up_when_it_misses_its_own_heartbeats_and_not_before(t
         agent.accept(tunnel.Auth(extra=extra), "ci_1", "cr_1")
         assert not agent.silent(agent.seen + 100)
         assert agent.silent(agent.seen + 106)
+        await edge.stop()
+
+    asyncio.run(case())
+
+
+def test_a_session_without_stream_ids_left_is_closed_so_that_the_agent_comes_again(tmp_path: Path) -> None:
+    async def case() -> None:
+        edge = Edge(EdgeSettings(state=str(tmp_path / "s.db")))
+        agent, line = connected(edge)
+        agent._session._last_local = MAX_STREAM - 1
+        entry = Entry(id="ep_1", url=parse_url("tcp://a:1"), binding="public", created="", agent=agent)
+        with pytest.raises(SessionClosed):
+            agent.open_proxy(entry, "192.0.2.9:1", DISCARD, b"")
+        assert line.aborted
         await edge.stop()
 
     asyncio.run(case())

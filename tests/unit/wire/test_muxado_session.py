@@ -25,7 +25,7 @@ from seamark.wire.muxado import (
     wndinc_frame,
 )
 from seamark.wire.muxado.frames import FIN, SYN, Bytes
-from seamark.wire.muxado.session import HEARTBEAT
+from seamark.wire.muxado.stream import HEARTBEAT
 
 
 @dataclass

@@ -193,8 +193,9 @@ def refusal(request: Request, answer: Answer, told: Fields) -> SeamarkError:
     if answer.status == 429:
         return Retry(f"{where}: {words}", after=_seconds(answer.headers.get("Retry-After")))
     if answer.status >= 500:
-        # A gateway may have passed the write on before it failed.
-        kind = Uncertain if request.method in ("POST", "PATCH") else Retry
+        # The edge's own 503 did nothing; a gateway may have passed the write on before it failed.
+        surely_not = answer.status == 503 and code
+        kind = Uncertain if request.method in ("POST", "PATCH") and not surely_not else Retry
         return kind(f"{where}: {words}")
     if answer.status == 404 and request.path.count("/") > 1:
         return Gone(words)

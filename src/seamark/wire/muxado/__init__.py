@@ -11,7 +11,8 @@ from seamark.wire.muxado.frames import (
     rst_frame,
     wndinc_frame,
 )
-from seamark.wire.muxado.session import Handler, Limits, Owner, Session, SessionClosed, Stream
+from seamark.wire.muxado.session import Limits, Owner, Session, SessionClosed
+from seamark.wire.muxado.stream import Handler, Stream
 
 __all__ = [
     "WINDOW",
