@@ -8,7 +8,6 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -32,11 +31,6 @@ class Steps:
         return self.now
 
     wall = None
-
-
-@pytest.fixture
-def pki(tmp_path: Path) -> Pki:
-    return Pki(tmp_path)
 
 
 def to(seen: Seen, pki: Pki | None = None, **more: str) -> Connection:
@@ -262,172 +256,6 @@ def test_a_mistake_in_the_credentials_is_told_at_the_start() -> None:
 
     with pytest.raises(UserError):
         asyncio.run(HttpTransport(load).open())
-
-
-# ---- TLS
-
-
-def test_a_server_of_our_authority_is_trusted_and_no_other(pki: Pki, tmp_path: Path) -> None:
-    stranger = Pki(tmp_path / "stranger")
-
-    async def program() -> None:
-        async with serving(pki) as seen:
-            async with transport(to(seen, pki)) as made:
-                assert (await made.send(GET)).status == 200
-            async with transport(to(seen, stranger)) as made:
-                with pytest.raises(NoAnswerError, match="certificate is not trusted") as caught:
-                    await made.send(GET)
-                assert not caught.value.sent
-            async with transport(replace(to(seen, stranger), verify=False)) as made:
-                assert (await made.send(GET)).status == 200
-
-    asyncio.run(program())
-
-
-def test_a_client_certificate_says_who_we_are(pki: Pki) -> None:
-    async def program() -> None:
-        certificate, key = pki.client("carol")
-        async with serving(pki, ask_certificate=True) as seen:
-            ours = to(seen, pki, certificate_pem=certificate.read_text(), key_pem=key.read_text())
-            async with transport(ours) as made:
-                assert (await made.send(GET)).status == 200
-                assert seen.subjects == ["carol"]
-            async with transport(to(seen, pki)) as made:
-                with pytest.raises(NoAnswerError):
-                    await made.send(GET)
-
-    asyncio.run(program())
-
-
-def test_a_new_client_certificate_is_used_from_then_on(pki: Pki) -> None:
-    refused = True
-
-    async def once(_request: web.Request) -> web.StreamResponse:
-        nonlocal refused
-        refused, status = False, 401 if refused else 200
-        return web.Response(status=status)
-
-    async def program() -> None:
-        async with serving(pki, once, ask_certificate=True) as seen:
-            people = []
-            for name in ("carol", "dave"):
-                certificate, key = pki.client(name)
-                people.append(to(seen, pki, certificate_pem=certificate.read_text(), key_pem=key.read_text()))
-            async with transport(*people) as made:
-                assert (await made.send(GET)).status == 200
-            assert seen.subjects == ["carol", "dave"]
-
-    asyncio.run(program())
-
-
-def test_the_name_that_a_servers_certificate_must_have_can_differ_from_its_address(pki: Pki) -> None:
-    async def program() -> None:
-        async with serving(pki, name="api.example") as seen:
-            async with transport(to(seen, pki, server_name="api.example")) as made:
-                assert (await made.send(GET)).status == 200
-            async with transport(to(seen, pki)) as made:
-                with pytest.raises(NoAnswerError, match="certificate"):
-                    await made.send(GET)
-
-    asyncio.run(program())
-
-
-def test_requests_go_through_the_proxy_that_is_named() -> None:
-    async def program() -> None:
-        async with serving(None) as proxy:
-            named = Connection("http://api.invalid:6443", proxy=proxy.url)
-            async with transport(named) as made:
-                assert (await made.send(GET)).status == 200
-            assert proxy.requests[0].headers["Host"] == "api.invalid:6443"
-
-    asyncio.run(program())
-
-
-# ---- streams
-
-
-async def trickle(request: web.Request) -> web.StreamResponse:
-    response = web.StreamResponse()
-    await response.prepare(request)
-    for piece in (b"one\n", b"tw", b"o\n"):
-        await response.write(piece)
-        await asyncio.sleep(0.005)
-    return response
-
-
-def test_a_stream_is_handed_on_as_it_comes_and_ends_with_the_body() -> None:
-    async def program() -> None:
-        async with serving(None, trickle) as seen, transport(to(seen)) as made, made.stream(GET) as stream:
-            assert stream.status == 200
-            assert b"".join([chunk async for chunk in stream.chunks()]) == b"one\ntwo\n"
-
-    asyncio.run(program())
-
-
-def test_a_stream_that_is_cut_says_so() -> None:
-    async def cut(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse()
-        await response.prepare(request)
-        await response.write(b"half a li")
-        assert request.transport is not None
-        request.transport.abort()
-        return response
-
-    async def program() -> None:
-        async with serving(None, cut) as seen, transport(to(seen)) as made, made.stream(GET) as stream:
-            with pytest.raises(NoAnswerError, match="the stream was cut"):
-                async for _ in stream.chunks():
-                    pass
-
-    asyncio.run(program())
-
-
-def test_a_stream_that_does_not_open_in_time_says_so() -> None:
-    async def never(_request: web.Request) -> web.StreamResponse:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def program() -> None:
-        async with serving(None, never) as seen, transport(to(seen)) as made:
-            with pytest.raises(NoAnswerError, match="no answer within"):
-                async with made.stream(replace(GET, timeout=0.05)):
-                    pass
-
-    asyncio.run(program())
-
-
-def test_a_refused_stream_whose_reasons_never_end_says_so() -> None:
-    async def endless(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(status=403)
-        await response.prepare(request)
-        await response.write(b"{")
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def program() -> None:
-        request = replace(GET, timeout=0.05)
-        async with serving(None, endless) as seen, transport(to(seen)) as made, made.stream(request) as stream:
-            assert stream.status == 403
-            with pytest.raises(NoAnswerError, match="no whole answer"):
-                await stream.read()
-
-    asyncio.run(program())
-
-
-def test_a_refused_stream_renews_the_credentials_for_the_next_one() -> None:
-    async def strict(request: web.Request) -> web.StreamResponse:
-        return web.Response(status=200 if request.headers["Authorization"] == "Bearer new" else 401, text="x")
-
-    async def program() -> None:
-        async with serving(None, strict) as seen:
-            old, new = to(seen, token="old"), to(seen, token="new")
-            async with transport(old, new) as made:
-                async with made.stream(GET) as stream:
-                    assert (stream.status, await stream.read()) == (401, b"x")
-                async with made.stream(GET) as stream:
-                    assert stream.status == 200
-
-    asyncio.run(program())
 
 
 def test_a_closed_transport_sends_nothing() -> None:
