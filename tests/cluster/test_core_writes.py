@@ -51,7 +51,8 @@ def test_a_409_because_the_object_changed_leads_to_a_status_for_the_newer_genera
             mark = control_plane.audit.mark()
             held.release()
             await until(lambda: api.ready("a"), "a is ready")
-            codes = [e.code for e in control_plane.audit.entries(mark) if e.subresource == "status"]
+            entries = control_plane.audit.entries(mark)
+            codes = [e.code for e in entries if e.subresource == "status" and e.namespace == namespace]
             assert codes[0] == 409
             found = await api.config_map("a")
             assert found is not None
