@@ -7,7 +7,7 @@ import json
 from seamark.cluster.real.plane import ControlPlane, Options
 from tests.fidelity.arena import USERS
 from tests.fidelity.masks import masked
-from tests.fidelity.sides import Embedded, Real
+from tests.fidelity.sides import Embedded, Real, Side
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -15,8 +15,9 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 def test_a_watch_into_the_forgotten_past_ends_alike() -> None:
     with ControlPlane(Options(controllers=False)) as plane:
         real, store = Real(plane), Embedded(USERS)
+        sides: tuple[Side, Side] = (real, store)
         starts = []
-        for side in (real, store):
+        for side in sides:
             for name in ("a", "b", "c"):
                 body = json.dumps({"metadata": {"name": name}}).encode()
                 made = side.ask("POST", MAPS, {}, body, "application/json").body
@@ -27,7 +28,7 @@ def test_a_watch_into_the_forgotten_past_ends_alike() -> None:
         store.store.compact()
         events = [
             [masked(one) for one in side.follow(MAPS, {"resourceVersion": start}, "nothing")]
-            for side, start in zip((real, store), starts, strict=True)
+            for side, start in zip(sides, starts, strict=True)
         ]
         real.close()
     for stream in events:

@@ -29,7 +29,7 @@ def situations(moves: Moves) -> dict[str, list[Move]]:
 def concerned(move: Move, situation: str) -> bool:
     match move.row[1]:
         case "create":
-            return situation in ("absent", "there")
+            return situation in ("absent", "there") or (situation == "going" and move.row[2] == "plain")
         case "get" | "list":
             return situation in ("absent", "labelled")
         case "apply":

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
-
 from seamark.cluster.embedded import bodies
 from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.revisions import ObjectKey, Revisions
@@ -212,10 +210,3 @@ class Deletes:
 
 
 _RETURNED = {"Pod", "Service", "ServiceAccount", "PersistentVolumeClaim", "Namespace", "ResourceQuota"}
-
-
-def encode_options(options: Options) -> bytes:
-    document: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
-    if options.policy:
-        document["propagationPolicy"] = options.policy
-    return msgspec.json.encode(document)

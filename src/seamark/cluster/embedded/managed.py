@@ -22,7 +22,7 @@ from seamark.cluster.embedded.fieldsets import (
 )
 from seamark.cluster.embedded.merging import MISSING, Changes, compare, field_set, merge, remove
 from seamark.cluster.embedded.shapes import MergeError, Shape, with_named_fields
-from seamark.cluster.embedded.status import ApiError, Json, bad_request, quoted
+from seamark.cluster.embedded.status import ApiError, Json, quoted
 
 MAX_UPDATERS = 10
 """More entries of updates than this are folded into one bucket per version."""
@@ -268,10 +268,3 @@ def _pruned(shape: Shape, merged: Json, managers: Entries, last: Trie, claimed: 
 def _removed(shape: Shape, document: Json, cut: Trie) -> Json:
     result: Any = remove(shape, document, cut)
     return {} if result in (None, MISSING) else result
-
-
-def check_manager(manager: str) -> None:
-    if not manager:
-        raise bad_request(
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
-        )

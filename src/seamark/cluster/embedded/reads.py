@@ -14,7 +14,6 @@ from seamark.cluster.embedded.kinds import Kind, list_document
 from seamark.cluster.embedded.revisions import ObjectKey, Revisions, Table
 from seamark.cluster.embedded.selectors import Predicate, both, field_predicate, label_predicate
 from seamark.cluster.embedded.status import (
-    ApiError,
     FieldError,
     Json,
     bad_request,
@@ -205,6 +204,3 @@ def _watch_option_errors(match_rule: str, initial: str | None) -> list[FieldErro
             unsupported("resourceVersionMatch", match_rule, ["NotOlderThan"]),
         ]
     return []
-
-
-__all__ = ["ApiError", "Reads", "check_list_options", "predicate_of", "scoped_keys"]

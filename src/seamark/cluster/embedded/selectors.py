@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from seamark.cluster.embedded.status import Json, bad_request, quoted
+from seamark.cluster.embedded.status import Json, bad_request
 
 Predicate = Callable[[Json], bool]
 
@@ -189,7 +189,3 @@ def both(left: Predicate | None, right: Predicate | None) -> Predicate | None:
     if left is None or right is None:
         return left or right
     return lambda obj: left(obj) and right(obj)
-
-
-def shown(text: str) -> str:
-    return quoted(text)

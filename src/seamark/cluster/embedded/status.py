@@ -61,8 +61,10 @@ def no_such_path() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(group: str, resource: str, name: str) -> ApiError:
-    message = f"{_resource(group, resource)} {quoted(name)} already exists"
+def already_exists(group: str, resource: str, name: str, *, going: bool = False) -> ApiError:
+    message = (
+        f"{'object is being deleted: ' if going else ''}{_resource(group, resource)} {quoted(name)} already exists"
+    )
     return ApiError(409, "AlreadyExists", message, {"name": name, "group": group, "kind": resource})
 
 
@@ -83,10 +85,6 @@ def bad_request(message: str) -> ApiError:
 
 def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
-
-
-def unauthorized() -> ApiError:
-    return ApiError(401, "Unauthorized", "Unauthorized")
 
 
 def internal(message: str) -> ApiError:

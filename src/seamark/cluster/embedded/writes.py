@@ -98,8 +98,10 @@ class Writes:
         key = (meta.get("namespace", ""), meta["name"])
         if meta.get("resourceVersion") and not call.dry_run:
             raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
-        if self._revisions.get(kind.storage, key) is not None:
-            raise already_exists(kind.names.group, kind.names.plural, meta["name"])
+        existing = self._revisions.get(kind.storage, key)
+        if existing is not None:
+            going = bool(existing["metadata"].get("deletionTimestamp"))
+            raise already_exists(kind.names.group, kind.names.plural, meta["name"], going=going)
         return self._put(call, key, obj)
 
     def _place(self, call: Call, obj: Json) -> None:

@@ -28,26 +28,32 @@ class Addresses:
                 spec.pop(field, None)
             return
         if old is not None and old["spec"]["type"] != "ExternalName":
+            # An address is given once: what has none by now (it was made through its status) gets none.
             for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
                 if field in old["spec"]:
                     spec.setdefault(field, old["spec"][field])
-            if not old["spec"].get("clusterIP"):
-                # Made through its status, and never given an address.
-                spec.setdefault("ipFamilies", ["IPv4"])
-                spec.setdefault("ipFamilyPolicy", "SingleStack")
-                return
-        if not spec.get("clusterIP"):
-            given = spec.get("clusterIPs")
-            spec["clusterIP"] = given[0] if given else self._free_address()
-        elif spec["clusterIP"] != "None" and ipaddress.IPv4Address(spec["clusterIP"]) not in self._network:
-            why = f"failed to allocate IP {spec['clusterIP']}: the provided network does not match the current range"
-            raise invalid_object(
-                "", "Service", new["metadata"]["name"], [invalid("spec.clusterIPs", [spec["clusterIP"]], why)]
-            )
-        spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
+        elif not spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIP"] = self._free_address()
+        else:
+            spec["clusterIP"] = spec.get("clusterIP") or spec["clusterIPs"][0]
+            self._check_address(new["metadata"]["name"], spec["clusterIP"])
+        if spec.get("clusterIP"):
+            spec["clusterIPs"] = spec.get("clusterIPs") or [spec["clusterIP"]]
         spec.setdefault("ipFamilies", ["IPv4"])
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         self._assign_ports(spec, old)
+
+    def _check_address(self, name: str, address: str) -> None:
+        if address == "None":
+            return
+        why = ""
+        if ipaddress.ip_address(address) not in self._network:
+            why = "the provided network does not match the current range"
+        elif any(address == spec.get("clusterIP") for spec in self._services()):
+            why = "provided IP is already allocated"
+        if why:
+            error = invalid("spec.clusterIPs", [address], f"failed to allocate IP {address}: {why}")
+            raise invalid_object("", "Service", name, [error])
 
     def _assign_ports(self, spec: Json, old: Json | None) -> None:
         wanted = spec["type"] == "NodePort" or (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from seamark.cluster.embedded.builtin.goshapes import shape_of
@@ -57,7 +56,6 @@ class BuiltinKind(Kind):
         self.struct = struct
         self.rules = rules
         self._normalise = normaliser(struct)
-        self._zero_status = partial(self._normalise, {})
 
     def read(self, document: Json, unknown: list[str]) -> Json:
         obj = self.normalised(document, unknown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from seamark.cluster.embedded.builtin.quantity import parse
 from seamark.cluster.embedded.status import Json
@@ -253,7 +252,3 @@ def pod_grace(pod: Json, asked: int | None) -> int | None:
     if not pod["spec"].get("nodeName") or pod["status"].get("phase") in ("Succeeded", "Failed"):
         return 0
     return 1 if period is not None and period < 0 else (period if period is not None else 0)
-
-
-def template_of(obj: Json) -> Any:
-    return obj["spec"].get("template")

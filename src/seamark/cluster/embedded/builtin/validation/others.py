@@ -11,7 +11,7 @@ from seamark.cluster.embedded.builtin.validation.basics import (
     one_of,
 )
 from seamark.cluster.embedded.names import config_key, path_segment, qualified, subdomain
-from seamark.cluster.embedded.status import FieldError, Json, duplicate, field_forbidden, invalid, required
+from seamark.cluster.embedded.status import FieldError, Json, field_forbidden, invalid, required
 
 _IMMUTABLE = "field is immutable when `immutable` is set"
 _STANDARD_QUOTAS = {
@@ -245,7 +245,3 @@ def check_event_update(new: Json, old: Json) -> list[FieldError]:
     return [
         invalid(field, new.get(field, ""), "field is immutable") for field in fields if new.get(field) != old.get(field)
     ]
-
-
-def check_unique(names: list[str], path: str) -> list[FieldError]:
-    return [duplicate(f"{path}[{index}]", name) for index, name in enumerate(names) if name in names[:index]]
