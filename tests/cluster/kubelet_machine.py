@@ -43,7 +43,9 @@ class Machine:
     def start(self) -> None:
         """Starts the kubelet, a second time too."""
         with self.log.open("wb") as out:
-            self.kubelet = subprocess.Popen(self.command, stderr=out)
+            self.kubelet = subprocess.Popen(
+                self.command, stderr=out, env={**os.environ, "TMPDIR": str(self.log.parent)}
+            )
         eventually(lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node")
         assert self.kubelet.poll() is None, self.log.read_text()
 

@@ -215,7 +215,7 @@ def test_probes_decide_on_readiness_and_restarts(machine: Machine) -> None:
     container = {
         "volumeMounts": [{"name": "flags", "mountPath": "/flags"}],
         "readinessProbe": probe,
-        "livenessProbe": {"tcpSocket": {"port": 3000}, "periodSeconds": 1, "failureThreshold": 2},
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": 3000}, "periodSeconds": 1, "failureThreshold": 2},
         "startupProbe": {"httpGet": {"path": "/healthz", "port": 3000}, "failureThreshold": 30, "periodSeconds": 1},
     }
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "flags"}, "data": {"ill": ""}}
@@ -225,12 +225,16 @@ def test_probes_decide_on_readiness_and_restarts(machine: Machine) -> None:
     assert not machine.ready(space, "judged")
     machine.apply({**config, "data": {"well": ""}}, namespace=space)  # its files follow the ConfigMap
     eventually(lambda: machine.ready(space, "judged"), "it is ready")
-    (pid,) = processes("HOSTNAME=judged")
-    os.kill(pid, signal.SIGSTOP)  # its socket still takes connections: only readiness can't be asked there
-    os.kill(pid, signal.SIGCONT)
     machine.apply({**config, "data": {"ill": ""}}, namespace=space)
     eventually(lambda: not machine.ready(space, "judged"), "it is not ready any more")
     assert machine.pod(space, "judged")["status"]["containerStatuses"][0]["restartCount"] == 0
+    (pid,) = processes("HOSTNAME=judged")
+    os.kill(pid, signal.SIGSTOP)  # it hangs: it takes connections and answers none, and does not hear SIGTERM
+    eventually(
+        lambda: machine.pod(space, "judged")["status"]["containerStatuses"][0]["restartCount"] == 1, "it was restarted"
+    )
+    events = machine.plane.kubectl("events", "-n", space, "--for=pod/judged")
+    assert "Liveness probe failed" in events
 
 
 def test_a_pod_is_ready_within_half_a_second(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,18 +30,18 @@ def machine() -> Iterator[Machine]:
         yield one
 
 
-def directories() -> set[Path]:
-    return set(Path("/tmp").glob("seamark-kubelet-*"))
+def directories(machine: Machine) -> list[Path]:
+    return list(machine.log.parent.glob("seamark-kubelet-*"))
 
 
 def test_a_kubelet_that_is_told_to_stop_ends_its_pods_and_says_so(machine: Machine) -> None:
     assert len(processes("MARK=busy-pod")) == 2
-    mine = {path for path in directories() if (path / "pods").exists()}
+    assert len(directories(machine)) == 1
     machine.kubelet.terminate()
     assert machine.kubelet.wait(20) == 0
     assert processes("MARK=busy-pod") == []
     eventually(lambda: interfaces() == [], "no interface is left")
-    assert not mine & directories()
+    assert directories(machine) == []
     assert condition(machine.get("/api/v1/nodes/seamark"), "Ready") == "False"
 
 
@@ -61,3 +61,4 @@ def test_a_kubelet_that_is_killed_takes_its_pods_with_it_and_the_next_runs_them_
 
     eventually(again, "the next kubelet runs them again")
     assert [machine.pod("busy", name)["status"]["podIP"] for name in NAMES] == addresses
+    assert len(directories(machine)) == 1  # the first one's went

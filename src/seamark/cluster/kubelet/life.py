@@ -45,6 +45,7 @@ class Life:
         self._around: Surroundings | None = None
         self._tokens: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._timers: list[asyncio.TimerHandle] = []
+        self._refills: set[asyncio.Task[None]] = set()
         restarted = {one.name: one.restart_count + 1 for one in pod.status.container_statuses or () if one.state}
         waiting = INITIALIZING if pod.spec.init_containers else ContainerFacts().state
         self._note(
@@ -70,8 +71,11 @@ class Life:
     def refresh(self) -> None:
         """Something in its namespace changed that it may wait for, or that its files show."""
         self._ending.poke()
-        if self._around is not None and self.facts.prepared and not self._ending.ending:
-            self._refreshing = asyncio.get_running_loop().create_task(self._refill(self._around))
+        files = self._host.runtime.processes and self.facts.prepared and not self._ending.ending
+        if self._around is not None and files:
+            task = asyncio.get_running_loop().create_task(self._refill(self._around))
+            self._refills.add(task)
+            task.add_done_callback(self._refills.discard)
 
     def terminate(self, grace: float) -> None:
         """Ends it within the grace period. Asked again, the shorter period counts."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import shutil
-import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +20,7 @@ from seamark.cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
 from seamark.cluster.dns.server import DnsServer
 from seamark.cluster.kubelet.agent import Followed, Kubelet, Namespaced, all_synced
 from seamark.cluster.kubelet.credentials import KubeletPki
+from seamark.cluster.kubelet.directory import Directory
 from seamark.cluster.kubelet.host import Host, Resolver
 from seamark.cluster.kubelet.images import Images
 from seamark.cluster.kubelet.node import NodeReporter, NodeSettings
@@ -103,7 +102,7 @@ class Machine:
         self.slices = self._follow(EndpointSlice, BY_SERVICE)
         self.network = network_of(settings)
         self.dns = dns_address(settings, self.network)
-        self.directory = Path(tempfile.mkdtemp(prefix="seamark-kubelet-"))
+        self._directory = Directory()
         self.kubelet = Kubelet(
             self._client, Followed(self.pods, self.config_maps, self.secrets), self._host(settings, images)
         )
@@ -129,7 +128,7 @@ class Machine:
                 await node.stopped()
             await server.close()
             self.network.close()
-            shutil.rmtree(self.directory, ignore_errors=True)
+            self._directory.remove()
 
     async def _work(self, node: NodeReporter) -> None:
         async with asyncio.TaskGroup() as group:
@@ -152,7 +151,7 @@ class Machine:
 
     async def _serve(self, server: KubeletServer) -> int:
         given = self._settings.pki
-        pki = KubeletPki(given or self.directory / "pki")
+        pki = KubeletPki(given or self._directory.path / "pki")
         certificate = pki.server(self.network.node)
         return await server.start(
             self.network.node, self._settings.port, certificate, pki.client_ca if given is not None else None
@@ -174,7 +173,7 @@ class Machine:
             network=self.network,
             runtime=StubRuntime() if settings.stub else ProcessRuntime(self._clock),
             images=images,
-            directory=self.directory,
+            directory=self._directory.path,
             clock=self._clock,
             lookup=lambda namespace: Namespaced(namespace, self.config_maps, self.secrets),
             token=self._token,

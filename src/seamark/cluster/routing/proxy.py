@@ -10,12 +10,14 @@ from seamark.cluster.routing.table import Address
 
 CONNECT_WITHIN = 3.0
 HIGH_WATER = 1 << 20  # bytes on their way to a slow reader before the other side is asked to wait
+BUFFER = 1 << 20  # costs memory only as far as it is filled; with a quarter of it, a byte costs a third more time
 
 
-class Side(asyncio.Protocol):
+class Side(asyncio.BufferedProtocol):
     """One of the two ends.
 
     - What comes in here goes out at the other end, which may ask this one to wait (backpressure).
+    - Nothing is copied here: a buffer that was read into is written from, and used again when all was sent.
     - An end of the stream is handed on as such: the other direction stays open (half-close) until it ends, too.
     - When one end is lost, the other is closed after what is under way was sent; a broken one breaks it.
     """
@@ -24,13 +26,25 @@ class Side(asyncio.Protocol):
     other: Side | None = None
     ended = False  # everything that comes in here has come
 
+    def __init__(self) -> None:
+        self._buffers: list[memoryview] = []
+        self._current = 0  # those up to this one may still be on their way
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)  # uvloop's are not of the class
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        other = self.other.transport if self.other is not None else None
+        self._current = 0 if other is None or not other.get_write_buffer_size() else self._current + 1
+        if self._current >= len(self._buffers):
+            self._buffers.append(memoryview(bytearray(BUFFER)))
+            self._current = len(self._buffers) - 1
+        return self._buffers[self._current]
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self.other is not None and self.other.transport is not None:
-            self.other.transport.write(data)
+            self.other.transport.write(self._buffers[self._current][:nbytes])
 
     def eof_received(self) -> bool:
         """Whether this end stays open, for what may still go out."""
@@ -71,6 +85,7 @@ class Inbound(Side):
         taken: Callable[[str, Address], None],
         open_ones: set[Inbound],
     ) -> None:
+        super().__init__()
         self._choose = choose
         self._taken = taken
         self._open = open_ones
@@ -83,11 +98,11 @@ class Inbound(Side):
         assert self.transport is not None
         self._connecting = asyncio.get_running_loop().create_task(self._connect(self.transport))
 
-    def data_received(self, data: bytes) -> None:
+    def buffer_updated(self, nbytes: int) -> None:
         if self.other is not None:
-            super().data_received(data)
+            super().buffer_updated(nbytes)
         elif self.transport is not None:
-            self._early.append(data)
+            self._early.append(bytes(self._buffers[self._current][:nbytes]))
             self.transport.pause_reading()  # not before: uvloop starts to read only after `connection_made`
 
     def eof_received(self) -> bool:

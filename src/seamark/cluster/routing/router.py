@@ -94,6 +94,9 @@ class Router:
                 item = await self._queue.take()
                 try:
                     await self._pass(item)
+                except Exception:  # one Service that can't be understood does not stop the others
+                    log.exception("a Service is not routed", service=str(item.key))
+                    self._queue.add_failed(item)
                 finally:
                     self._queue.done(item)
         finally:

@@ -33,6 +33,7 @@ def answers(endpoints: int = 2) -> Answers:
         "db": {"clusterIP": "None", "clusterIPs": ["None"], "ports": ports},
         "empty": {"clusterIP": "None", "clusterIPs": ["None"], "ports": ports},
         "out": {"type": "ExternalName", "externalName": "api.example.com"},
+        "broken": {"type": "ExternalName", "externalName": f"{'x' * 64}.example"},
         "inside": {"type": "ExternalName", "externalName": "web.shop.svc.cluster.local"},
     }.items():
         services.put(msgspec.convert({"metadata": meta(name), "spec": spec}, Service))
@@ -141,6 +142,10 @@ def test_an_answer_that_is_too_long_for_a_datagram_is_cut_and_whole_over_a_strea
     assert whole is not None
     assert dns.message.from_wire(short).flags & dns.flags.TC
     assert len(texts(dns.message.from_wire(whole))) == 200
+
+
+def test_a_name_that_is_none_fails_alone() -> None:
+    assert ask("broken.shop.svc.cluster.local").rcode() == dns.rcode.SERVFAIL
 
 
 def test_what_can_not_be_read_is_told_and_an_answer_is_not_answered() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import random
 import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -117,6 +119,36 @@ def test_a_slow_reader_holds_a_fast_writer_back() -> None:
     held, received = uvloop.run(program())
     assert held < 64 << 20
     assert received == 128 << 20
+
+
+def test_every_byte_arrives_in_order_in_both_directions_at_once() -> None:
+    sent = random.Random(7).randbytes(24 << 20)
+
+    async def repeat(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while piece := await reader.read(100_000):
+            writer.write(piece)
+            await writer.drain()
+        writer.close()
+
+    async def program() -> bytes:
+        server, listener = await behind(repeat)
+        reader, writer = await asyncio.open_connection(*listener.address)
+
+        async def send() -> None:
+            for start in range(0, len(sent), 333_333):
+                writer.write(sent[start : start + 333_333])
+                await writer.drain()
+            writer.write_eof()
+
+        sending = asyncio.create_task(send())
+        received = await reader.read()
+        await sending
+        writer.close()
+        listener.close(hard=True)
+        server.close()
+        return received
+
+    assert hashlib.sha256(uvloop.run(program())).digest() == hashlib.sha256(sent).digest()
 
 
 def test_a_closed_listener_refuses_while_open_connections_go_on() -> None:
