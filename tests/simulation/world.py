@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 BUMP = 1_000_000  # revisions that a careful restore leaves out, so that none is used twice
+MOST_REQUESTS = 1500  # of one schedule: fifty times as many as it takes without faults
 REBIRTH = 2.0  # seconds from a crash to the next start
 SETTINGS = Settings(
     leader_election=False, workers=8, stop_grace=0, watch_idle=4000, watch_lifetime=40_000, health_address=""
@@ -176,7 +177,14 @@ class World:
 
     def count(self, _request: Request) -> int:
         self.requests += 1
+        if self.requests > MOST_REQUESTS:
+            with self.watching():
+                raise Violation("bounded retries", f"more than {MOST_REQUESTS} requests")
         return self.requests
+
+    @property
+    def flooded(self) -> bool:
+        return self.requests > MOST_REQUESTS
 
     def befall(self, fault: Fault) -> None:
         self.tell(fault.value)

@@ -14,7 +14,7 @@ from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
 from tests.simulation.sample.board import TwinBoard
-from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_marked
+from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_let_go, check_marked
 from tests.simulation.sample.truth import Truth
 from tests.simulation.scenario import Step, Violation
 
@@ -97,6 +97,9 @@ class SampleScenario:
     def _greeting_changed(self, event: Event) -> None:
         world = self._world
         if event.new is None:
+            if world.operator_is_writing:
+                with world.watching():
+                    check_let_go(event.old)
             return
         self._truth.learn(event.new)
         self._let_go(event.new)
