@@ -21,6 +21,7 @@ from seamark.core.operator import World as OperatorWorld
 from seamark.core.settings import Settings
 from seamark.core.transport import Answer, Request
 from tests.simulation.faults import RESTORES, Fault, Plan
+from tests.simulation.invariants import OwnWrites
 from tests.simulation.scenario import Violation
 from tests.simulation.transport import Link, refused
 
@@ -59,6 +60,10 @@ class Write:
         """What is done to which object: what is made is named in the body."""
         name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
         return self.method, f"{self.path}/{name}"
+
+    @property
+    def object_path(self) -> str:
+        return self.target[1].removesuffix("/").removesuffix("/status")
 
     @property
     def took_effect(self) -> bool:
@@ -104,6 +109,7 @@ class World:
         self.outside = scenario.outside()
         self.requests = 0
         self.writes: list[Write] = []
+        self.own_writes = OwnWrites()
         self.story: list[str] = []
         self.cuts = 0
         self.silences = 0
@@ -206,6 +212,7 @@ class World:
                 self._lasts(fault, 5)
             case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
+                self.own_writes.forget()
                 self._restored_to = self.store.revisions.current
                 if fault is Fault.RESTORE_BUMPED:
                     self._restored_to = None
@@ -307,6 +314,7 @@ class World:
         faulty = f"   ({fault.value})" if fault else ""
         self.tell(f"#{number} {request.method} {request.path} → {answer.status}{faulty}")
         with self.watching():
+            self.own_writes.check(write)
             self.scenario.wrote(self, write)
 
     @contextmanager

@@ -63,6 +63,7 @@ class SampleScenario:
             Step("a ConfigMap is deleted by hand", lambda world: acts.delete_config_map(world, "plain"), most=1),
             Step("a ConfigMap is edited by hand", lambda world: acts.edit_config_map(world, "posted", "x"), most=1),
             Step("others leave their marks", acts.mark),
+            Step("another text for a marked one", lambda world: acts.edit(world, "kept", text="stay!"), most=2),
             Step("another controller speaks", lambda world: acts.audit(world, "posted")),
             Step("another board", lambda world: acts.edit(world, "posted", text="5", board="pier"), most=3),
             Step("the status is wiped", lambda world: acts.wipe_status(world, "posted"), most=2),
