@@ -78,10 +78,6 @@ class OwnWrites:
     def __init__(self) -> None:
         self._told: dict[tuple[int, str], int] = {}  # (life, object) → version of its last write
 
-    def forget(self) -> None:
-        """The past was rewritten: versions mean something else."""
-        self._told.clear()
-
     def check(self, write: Write) -> None:
         place = (write.life, write.object_path)
         based_on = _based_on(write)

@@ -212,7 +212,6 @@ class World:
                 self._lasts(fault, 5)
             case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
-                self.own_writes.forget()
                 self._restored_to = self.store.revisions.current
                 if fault is Fault.RESTORE_BUMPED:
                     self._restored_to = None
@@ -314,7 +313,8 @@ class World:
         faulty = f"   ({fault.value})" if fault else ""
         self.tell(f"#{number} {request.method} {request.path} → {answer.status}{faulty}")
         with self.watching():
-            self.own_writes.check(write)
+            if not self.restores:  # afterwards versions mean nothing to a process that saw what was lost
+                self.own_writes.check(write)
             self.scenario.wrote(self, write)
 
     @contextmanager

@@ -56,11 +56,4 @@ BUGS = (
         ),
         first=("election/0/calm/5:RENEW_LOST",),
     ),
-    Bug(
-        "lease kept after a stop",
-        KIND,
-        "a process that was asked to stop works on",
-        (Change("core/operator.py", "                work.cancel()\n", ""),),
-        first=("election/0/calm/5:STOP",),
-    ),
 )

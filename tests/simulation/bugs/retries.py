@@ -36,6 +36,7 @@ BUGS = (
                 "core/apply.py", "import Exists, Gone, Refused, Retry", "import Exists, Gone, Refused, Retry, Uncertain"
             ),
         ),
+        first=("sample/0/calm/1:HANG_BEFORE",),
     ),
     Bug(
         "edge-triggered cleanup",
@@ -49,6 +50,7 @@ BUGS = (
                 '    posted = seen.greeting.annotation(POSTED_ON) if seen.results.answers else ""\n',
             ),
         ),
+        first=("sample/0/calm/28:CRASH_BEFORE", "sample/0/calm/27:CRASH_AFTER"),
     ),
     Bug(
         "old board forgotten",
@@ -81,6 +83,7 @@ BUGS = (
         KIND,
         "an object is let go before what is outside was taken down",
         (Change("families/sample/reconcile.py", "finalizer=not retracted(seen, posted))", "finalizer=False)"),),
+        first=tuple(f"sample/0/calm/{place}:OUTSIDE_REFUSES" for place in (26, 27, 28)),
     ),
     Bug(
         "deletion not noticed",
@@ -105,6 +108,7 @@ BUGS = (
                 "                queue.succeeded(item)\n",
             ),
         ),
+        first=("sample/0/calm/1:ERROR",),
     ),
     Bug(
         "conflict given up",
@@ -117,12 +121,14 @@ BUGS = (
                 "                queue.succeeded(item)\n",
             ),
         ),
+        first=tuple(f"sample/0/calm/{place}:CONFLICT" for place in (19, 23)),
     ),
     Bug(
         "refusal given up",
         KIND,
         "after a refusal of a child nobody tries again",
         (Change("core/loop.py", "if trouble is not None or answers.refusals:", "if trouble is not None:"),),
+        first=("sample/0/calm/1:QUOTA",),
     ),
     Bug(
         "Retry-After ignored",
@@ -135,6 +141,7 @@ BUGS = (
                 "                queue.add_failed(item)\n",
             ),
         ),
+        first=("sample/0/calm/1:THROTTLE",),
     ),
     Bug(
         "Retry-After forgotten",
@@ -167,6 +174,7 @@ BUGS = (
                 "        self.add_after(item, max(at_least, 0.001))\n",
             ),
         ),
+        first=("sample/0/calm/1:RBAC",),
     ),
     Bug(
         "key lost in a worker",
@@ -185,6 +193,7 @@ BUGS = (
                 '            pause = float("inf")\n',
             ),
         ),
+        first=("sample/0/calm/4:OUTSIDE_REFUSES",),
     ),
     Bug(
         "leftover keys",

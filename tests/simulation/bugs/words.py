@@ -84,6 +84,7 @@ BUGS = (
                 "core/conditions.py", "        for status in (FALSE, UNKNOWN):\n", "        for status in (FALSE,):\n"
             ),
         ),
+        first=("unverified/0/calm/",),
     ),
     Bug(
         "no answer is good news",
@@ -96,6 +97,7 @@ BUGS = (
                 '            return POSTED.true("Posted", "The board shows the text")\n',
             ),
         ),
+        first=("sample/0/calm/4:OUTSIDE_HANGS",),
     ),
     Bug(
         "failure is good news",
@@ -108,6 +110,7 @@ BUGS = (
                 '            return POSTED.true("Posted", message)\n        case NotYet():\n',
             ),
         ),
+        first=("sample/0/calm/4:OUTSIDE_REFUSES",),
     ),
     Bug(
         "reference to a stranger",
@@ -133,6 +136,6 @@ BUGS = (
         KIND,
         "the words of a refusal are logged as they came",
         (Change("core/log.py", "    return redact(str(value))\n", "    return str(value)\n"),),
-        first=("sample/0/calm/1:SECRET",),
+        first=("sample/0/calm/3:SECRET",),
     ),
 )
