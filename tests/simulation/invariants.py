@@ -72,6 +72,29 @@ class StatusHistory:
             raise Violation("transition time", f"{name} flipped at {now}, and says {said}")
 
 
+class OwnWrites:
+    """A process that was told of its own write does not write the same object as if it did not know."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[int, str], int] = {}  # (life, object) → version of its last write
+
+    def check(self, write: Write) -> None:
+        place = (write.life, write.object_path)
+        based_on = _based_on(write)
+        told = self._told.get(place, 0)
+        if based_on and based_on < told and write.method == "PATCH":
+            words = f"{write.method} {write.path} is based on version {based_on}, after our own write made {told}"
+            raise Violation("own writes", words)
+        if write.took_effect and write.fault is None and write.method in ("POST", "PATCH"):
+            self._told[place] = int(write.answer["metadata"]["resourceVersion"])
+
+
+def _based_on(write: Write) -> int:
+    found = VERSION.search(write.body)
+    return int(found[1]) if found else 0
+
+
+VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 

@@ -15,9 +15,15 @@ from typing import Any, TypeVar
 
 V = TypeVar("V")
 
+MOST_ROUNDS = 20_000  # of the loop in one moment
+
 
 class NothingLeftError(AssertionError):
     """Everything waits, and no timer will wake anything."""
+
+
+class StandstillError(AssertionError):
+    """Everybody is busy, and time does not pass."""
 
 
 class Process:
@@ -87,12 +93,17 @@ class _Timer(asyncio.TimerHandle):
 class _NoSockets:
     def __init__(self, loop: SimLoop) -> None:
         self._loop = loop
+        self._rounds = 0
 
     def select(self, timeout: float | None) -> list[Any]:
         if timeout is None:
             raise NothingLeftError("every task waits for something that nothing will bring about")
         if timeout > 0:
             self._loop.jump()
+            self._rounds = 0
+        self._rounds += 1
+        if self._rounds > MOST_ROUNDS:
+            raise StandstillError(f"{MOST_ROUNDS} rounds of the loop, and no time has passed")
         return []
 
     def close(self) -> None:

@@ -49,9 +49,10 @@ class Outcome:
 def simulate(schedule: Schedule) -> Outcome:
     if schedule.plan:
         undisturbed(schedule.family)  # what to compare with; loops do not nest
-    if schedule.family == ELECTION:
-        return loop.run(_elect(schedule))
-    return loop.run(_run(SCENARIOS[schedule.family](), schedule))
+    try:
+        return loop.run(_elect(schedule) if schedule.family == ELECTION else _run(schedule))
+    except (loop.NothingLeftError, loop.StandstillError) as error:
+        return Outcome(schedule, Violation("time passes", str(error)), 0, b"", [])
 
 
 async def _elect(schedule: Schedule) -> Outcome:
@@ -66,7 +67,8 @@ async def _elect(schedule: Schedule) -> Outcome:
     return Outcome(schedule, violation, election.requests, b"\n".join(election.lines), election.story)
 
 
-async def _run(scenario: Scenario, schedule: Schedule) -> Outcome:
+async def _run(schedule: Schedule) -> Outcome:
+    scenario = SCENARIOS[schedule.family]()
     world = World(scenario, schedule.seed, schedule.plan)
     violation: Violation | None = None
     leaks = any(injection.fault in LEAKS for injection in schedule.plan)

@@ -28,6 +28,8 @@ class Link:
 
     async def send(self, request: Request) -> Answer:
         number = self._world.count(request)
+        if self._world.flooded:
+            await asyncio.Event().wait()  # the promise is broken already; it need not go on for a day
         try:
             answer = await self._answer(number, request)
         except NoAnswerError:

@@ -21,6 +21,7 @@ from seamark.core.operator import World as OperatorWorld
 from seamark.core.settings import Settings
 from seamark.core.transport import Answer, Request
 from tests.simulation.faults import RESTORES, Fault, Plan
+from tests.simulation.invariants import OwnWrites
 from tests.simulation.scenario import Violation
 from tests.simulation.transport import Link, refused
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 BUMP = 1_000_000  # revisions that a careful restore leaves out, so that none is used twice
+MOST_REQUESTS = 1500  # of one schedule: fifty times as many as it takes without faults
 REBIRTH = 2.0  # seconds from a crash to the next start
 SETTINGS = Settings(
     leader_election=False, workers=8, stop_grace=0, watch_idle=4000, watch_lifetime=40_000, health_address=""
@@ -58,6 +60,10 @@ class Write:
         """What is done to which object: what is made is named in the body."""
         name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
         return self.method, f"{self.path}/{name}"
+
+    @property
+    def object_path(self) -> str:
+        return self.target[1].removesuffix("/").removesuffix("/status")
 
     @property
     def took_effect(self) -> bool:
@@ -103,6 +109,7 @@ class World:
         self.outside = scenario.outside()
         self.requests = 0
         self.writes: list[Write] = []
+        self.own_writes = OwnWrites()
         self.story: list[str] = []
         self.cuts = 0
         self.silences = 0
@@ -176,7 +183,14 @@ class World:
 
     def count(self, _request: Request) -> int:
         self.requests += 1
+        if self.requests > MOST_REQUESTS:
+            with self.watching():
+                raise Violation("bounded retries", f"more than {MOST_REQUESTS} requests")
         return self.requests
+
+    @property
+    def flooded(self) -> bool:
+        return self.requests > MOST_REQUESTS
 
     def befall(self, fault: Fault) -> None:
         self.tell(fault.value)
@@ -299,6 +313,8 @@ class World:
         faulty = f"   ({fault.value})" if fault else ""
         self.tell(f"#{number} {request.method} {request.path} → {answer.status}{faulty}")
         with self.watching():
+            if not self.restores:  # afterwards versions mean nothing to a process that saw what was lost
+                self.own_writes.check(write)
             self.scenario.wrote(self, write)
 
     @contextmanager

@@ -17,6 +17,7 @@ NAMESPACE = "default"
 ROOT = f"/apis/sample.seamark.dev/v1alpha1/namespaces/{NAMESPACE}/greetings"
 KEEPER = "harbour.example/keeper"  # somebody else's finalizer
 AUDITOR = "auditor"  # somebody else's field manager
+IN_A_PASS = 0.005  # seconds after a change at which the operator is in the middle of its work
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
 
@@ -38,6 +39,18 @@ def create(world: World, name: str, *, kept: bool = False, **spec: str) -> None:
 
 def edit(world: World, name: str, **spec: str) -> None:
     patch(world, f"{ROOT}/{name}", {"spec": spec})
+
+
+def edit_twice(world: World, name: str, text: str) -> None:
+    """The second edit comes while the operator works on the first, right before it says so."""
+    edit(world, name, text=f"not yet {text}")
+    asyncio.get_running_loop().call_later(IN_A_PASS, lambda: edit(world, name, text=text))
+
+
+def surprise(world: World, name: str) -> None:
+    """A ConfigMap is deleted by hand while the operator writes the status of its owner."""
+    wipe_status(world, name)
+    asyncio.get_running_loop().call_later(IN_A_PASS / 2, lambda: delete_config_map(world, name))
 
 
 def delete(world: World, name: str) -> None:

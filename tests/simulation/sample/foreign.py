@@ -31,6 +31,12 @@ def check_greeting(old: Any, new: Any) -> None:
         _managers(new)
 
 
+def check_let_go(old: Any) -> None:
+    """The operator has removed the last finalizer of a greeting."""
+    if others := READINGS["finalizers"](old):
+        raise Violation("foreign fields", f"{old['metadata']['name']} is gone, though {others} held it")
+
+
 def _managers(obj: Any) -> None:
     """Of the status, our words and nobody else's are under our manager, and it is of this family alone."""
     for entry in obj["metadata"].get("managedFields") or ():

@@ -14,7 +14,7 @@ from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
 from tests.simulation.sample.board import TwinBoard
-from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_marked
+from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_let_go, check_marked
 from tests.simulation.sample.truth import Truth
 from tests.simulation.scenario import Step, Violation
 
@@ -59,10 +59,11 @@ class SampleScenario:
             Step("somebody has a ConfigMap", lambda world: acts.foreign_config_map(world, "taken", "mine")),
             Step("a greeting of that name", lambda world: acts.create(world, "taken", text="three"), most=2),
             Step("one that stays", lambda world: acts.create(world, "kept", text="stay", board="quay"), most=3),
-            Step("another text", lambda world: acts.edit(world, "plain", text="four"), most=2),
-            Step("a ConfigMap is deleted by hand", lambda world: acts.delete_config_map(world, "plain"), most=1),
+            Step("two texts in a row", lambda world: acts.edit_twice(world, "plain", "four"), most=4),
+            Step("a ConfigMap is deleted by hand", lambda world: acts.surprise(world, "plain"), most=2),
             Step("a ConfigMap is edited by hand", lambda world: acts.edit_config_map(world, "posted", "x"), most=1),
             Step("others leave their marks", acts.mark),
+            Step("another text for a marked one", lambda world: acts.edit(world, "kept", text="stay!"), most=2),
             Step("another controller speaks", lambda world: acts.audit(world, "posted")),
             Step("another board", lambda world: acts.edit(world, "posted", text="5", board="pier"), most=3),
             Step("the status is wiped", lambda world: acts.wipe_status(world, "posted"), most=2),
@@ -97,6 +98,9 @@ class SampleScenario:
     def _greeting_changed(self, event: Event) -> None:
         world = self._world
         if event.new is None:
+            if world.operator_is_writing:
+                with world.watching():
+                    check_let_go(event.old)
             return
         self._truth.learn(event.new)
         self._let_go(event.new)

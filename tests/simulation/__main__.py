@@ -1,0 +1,164 @@
+"""Runs many schedules on all cores, or one of them as a story.
+
+python -m tests.simulation --family core --seeds 2000
+python -m tests.simulation --replay sample/7/calm/12:CRASH_AFTER,30:GONE
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tests.simulation.attack import GROUPS, Attack
+from tests.simulation.runner import FAMILIES, set_up, shrink, simulate
+from tests.simulation.schedules import Schedule
+
+BATCH = 20  # schedules that a worker takes at once
+TOLD = 3  # failures that are shrunk and told as a story; the others are one line each
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What came of some schedules: how many, those that failed, and the processor time they took."""
+
+    done: int
+    failed: tuple[tuple[str, str], ...]  # (schedule, violation)
+    seconds: float
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="simulate", description="Schedules of faults, on a deterministic loop.")
+    parser.add_argument("--family", default="core", help=f"one of {', '.join(GROUPS)}")
+    parser.add_argument("--seeds", default="2000", help="how many schedules")
+    parser.add_argument("--replay", default="", help="a seed, or a schedule as it was printed: told as a story")
+    given = parser.parse_args(arguments)
+    try:
+        family, count = _family(given.family), _number(given.seeds)
+        if given.replay:
+            return replay(_schedule(given.replay, family))
+    except ValueError as error:
+        print(f"simulate: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    return attack(family, count)
+
+
+def _family(name: str) -> str:
+    if name not in GROUPS:
+        raise ValueError(f"there is no family {name!r}; there are {', '.join(GROUPS)}")
+    return name
+
+
+def _number(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError(f"SEEDS is a number of schedules, and {text!r} is none")
+    return int(text)
+
+
+def _schedule(text: str, family: str) -> Schedule:
+    if text.isdigit():
+        return Attack(family).schedule(int(text))
+    if "/" not in text:
+        raise ValueError(f"{text!r} is no seed: a seed is a number, or a schedule as it was printed")
+    schedule = Schedule.parse(text)
+    if schedule.family not in FAMILIES:
+        raise ValueError(f"there is no family {schedule.family!r}; there are {', '.join(FAMILIES)}")
+    return schedule
+
+
+def replay(schedule: Schedule) -> int:
+    set_up()
+    outcome = simulate(schedule)
+    _tell("\n".join(outcome.story))
+    _tell(f"{schedule}: {outcome.violation or 'every promise was kept'}")
+    return 1 if outcome.violation else 0
+
+
+def attack(family: str, count: int) -> int:
+    began = time.monotonic()
+    failed: list[tuple[str, str]] = []
+    done, seconds = 0, 0.0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task(family, total=count)
+        for batch in _batches(family, count):
+            done, seconds = done + batch.done, seconds + batch.seconds
+            failed += batch.failed
+            progress.update(bar, completed=done, description=f"{family}: {len(failed)} failures")
+    for number, (schedule, words) in enumerate(failed):
+        _explain(schedule, words, told=number < TOLD)
+    _tell(f"{done} schedules in {time.monotonic() - began:.0f} s, {1000 * seconds / done:.1f} ms of one core each")
+    _tell(f"simulate: seeds={done} failures={len(failed)} per_core_second={done / seconds:.1f}")
+    return 1 if failed else 0
+
+
+def _explain(schedule: str, words: str, *, told: bool) -> None:
+    if not told:
+        _tell(f"{schedule}: {words}")
+        return
+    set_up()
+    smallest = shrink(simulate(Schedule.parse(schedule)))
+    _tell("\n".join(smallest.story))
+    _tell(f"{schedule}: {words}")
+    _tell(f"the smallest schedule that does so: {smallest.schedule}: {smallest.violation}")
+    _tell(f"replay it with: make simulate ARGS='--replay {smallest.schedule}'\n")
+
+
+def _batches(family: str, count: int) -> Iterator[Batch]:
+    """All of them, as they come; never more in flight than the workers can take."""
+    workers = os.cpu_count() or 1
+    starts = iter(range(0, count, BATCH))
+    with ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_prepare, initargs=(family,)
+    ) as pool:
+        flying: set[Future[Batch]] = set()
+        while True:
+            for start in islice(starts, 2 * workers - len(flying)):
+                flying.add(pool.submit(_run, start, min(start + BATCH, count)))
+            if not flying:
+                return
+            ready, flying = wait(flying, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ready)
+
+
+_attacks: list[Attack] = []  # of this worker
+
+
+def _prepare(family: str) -> None:
+    set_up()
+    _attacks.append(Attack(family))
+
+
+def _run(first: int, last: int) -> Batch:
+    began = time.process_time()
+    failed = []
+    for seed in range(first, last):
+        outcome = simulate(_attacks[0].schedule(seed))
+        if outcome.violation is not None:
+            failed.append((str(outcome.schedule), str(outcome.violation)))
+    return Batch(last - first, tuple(failed), time.process_time() - began)
+
+
+def _tell(words: str) -> None:
+    print(words, flush=True)  # noqa: T201
+
+
+def _with_fixed_hashes() -> None:
+    """The order of sets is part of a schedule: it must be the same in every process."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        command = [sys.executable, "-m", "tests.simulation", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, "PYTHONHASHSEED": "0"})
+
+
+if __name__ == "__main__":
+    _with_fixed_hashes()
+    sys.exit(main(sys.argv[1:]))

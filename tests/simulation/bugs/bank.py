@@ -1,0 +1,12 @@
+"""All planted bugs."""
+
+from __future__ import annotations
+
+from tests.simulation.bugs import identity, leading, retries, staleness, words
+from tests.simulation.bugs.bug import Bug
+
+BANK: tuple[Bug, ...] = (*identity.BUGS, *staleness.BUGS, *retries.BUGS, *words.BUGS, *leading.BUGS)
+
+
+def named(name: str) -> Bug:
+    return next(bug for bug in BANK if bug.name == name)
