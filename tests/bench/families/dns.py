@@ -23,7 +23,7 @@ from tests.dns.servers import ADDRESS, DENIED, KEY, ZONE
 __all__ = ["SCENARIO", "bench"]
 
 PORT = "SEAMARK_BENCH_DNS_PORT"  # how the operator's process learns where the name server is
-POLL, SHELF_LIFE = 1.0, 4.0
+POLL, SHELF_LIFE = 5.0, 20.0
 NEW_YEAR = "2026-01-01T00:00:00Z"
 REFUSED = "object-000000"
 MERGE = "application/merge-patch+json"

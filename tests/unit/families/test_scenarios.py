@@ -15,12 +15,14 @@ from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.registrar.controller import controller as registrar
+from tests.unit.families.dns.given import dns
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
 FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
+    "dns/dnsendpoint": dns,
     "bindings/boundendpoint": lambda: bindings(Settings()),
     "score/registrar": lambda: (registrar(),),
     "score/mirror": lambda: (mirror(),),

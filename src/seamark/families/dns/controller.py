@@ -47,6 +47,7 @@ class Wiring:
         self._timing = timing
         self._read: dict[Key, tuple[DNSEndpointSpec, Wishes]] = {}
         self._claims: dict[Key, tuple[Wishes, bool, Claims]] = {}
+        self._subjects: dict[str, dict[Key, tuple[DNSEndpoint, Subject]]] = {zone: {} for zone in rules.zones}
         self._planners = {zone: Planner(rules, Registry(rules)) for zone in rules.zones}
         self.work = Work(provider, timing.shelf_life)
         self.reports: Reports[ZoneReport] = Reports("zone reports")
@@ -82,7 +83,7 @@ class Wiring:
         found = view.by(self.of_zone, zone)
         if not found:
             return None
-        subjects = tuple(self._subject(endpoint) for endpoint in found)
+        subjects = self._subjects_of(zone, found)
         fact = view.fact(self.work.contents, zone)
         content = fact.value if isinstance(fact, Fresh | Stale) else None
         refused = view.fact(self.work.refusals, zone)
@@ -100,6 +101,16 @@ class Wiring:
             every=self._timing.poll,
             at=zones.affected(plan),
         )
+
+    def _subjects_of(self, zone: str, found: tuple[DNSEndpoint, ...]) -> tuple[Subject, ...]:
+        """An object that is the same as in the last pass is the same subject."""
+        before, after = self._subjects[zone], {}
+        for endpoint in found:
+            key = endpoint.key
+            known = before.get(key)
+            after[key] = known if known is not None and known[0] is endpoint else (endpoint, self._subject(endpoint))
+        self._subjects[zone] = after
+        return tuple(subject for _, subject in after.values())
 
     def _subject(self, endpoint: DNSEndpoint) -> Subject:
         meta, found = endpoint.metadata, self.wishes_of(endpoint)

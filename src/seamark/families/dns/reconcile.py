@@ -135,9 +135,10 @@ def removing_as(seen: Seen) -> Condition:
 
 def announce(seen: Seen, _answers: Answers) -> Iterable[Notice]:
     lost = [zone for zone in seen.remembered if zone not in seen.rules.zones]
-    if lost:
-        words = f"Records in {', '.join(lost)} are left as they are: that zone is not served here any more"
-        yield Notice("ZoneNotServed", words)
+    if not lost:
+        return ()
+    words = f"Records in {', '.join(lost)} are left as they are: that zone is not served here any more"
+    return (Notice("ZoneNotServed", words),)
 
 
 def was_ready(seen: Seen) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from seamark.core.apply import Answers
 from seamark.core.calls import Call, Failed, Results
@@ -165,9 +166,15 @@ def rows(seen: SeenZone, subject: Subject, trouble: str) -> Iterable[Row]:
             yield row(seen, wish.index, verdict, trouble)
 
 
+@cache
+def programmed(index: int) -> Row:
+    """By far the most rows: one for each place that a record can have in an object."""
+    return Row(index, PROGRAMMED, PROGRAMMED)
+
+
 def row(seen: SeenZone, index: int, verdict: Verdict, trouble: str) -> Row:
     if verdict.in_place:
-        return Row(index, PROGRAMMED, PROGRAMMED)
+        return programmed(index)
     if verdict.reason in ("Conflict", "NotOwned"):
         return Row(index, NOT_ACCEPTED, verdict.reason, verdict.message)
     if verdict.reason == "Policy":

@@ -1,0 +1,22 @@
+"""The family for scenarios: a zone `example.org` whose content is known."""
+
+from __future__ import annotations
+
+from seamark.core.controller import Group
+from seamark.core.source import Facts
+from seamark.core.waker import Declaration
+from seamark.families.dns.controller import controllers
+from seamark.providers.dns.memory import MemoryProvider
+from tests.unit.families.dns.zones import ZONE, content, owned, record, rules
+
+
+def dns() -> tuple[Declaration, ...]:
+    """`www` is there and belongs to DNSEndpoint default/www; `foreign` is there and is nobody's."""
+    under = rules(types=frozenset(("A", "AAAA", "CNAME")))
+    declared = controllers(MemoryProvider((ZONE,)), under)
+    group = declared[0]
+    assert isinstance(group, Group)
+    contents = group.sources[0]
+    assert isinstance(contents, Facts)
+    contents.put(ZONE, content(owned("www", "www A 192.0.2.1"), record("foreign A 192.0.2.200", ttl=300)))
+    return declared

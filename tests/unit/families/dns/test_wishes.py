@@ -1,0 +1,179 @@
+"""Which records are accepted (docs/spec/dns/dnsendpoint.md, rules 1 to 7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seamark.api.dns import Endpoint
+from seamark.families.dns.rules import Domains, Selector
+from seamark.families.dns.wishes import Problem, Wish, wish
+from seamark.wire.txt import TYPES, Names
+from tests.unit.families.dns.zones import rules
+
+EVERYWHERE = rules(zones=("org", "example.org", "arpa"))
+
+
+def asked(name: str, type_: str, *targets: str, **more: Any) -> Wish | Problem:
+    return wish(0, Endpoint(dns_name=name, record_type=type_, targets=targets, **more), EVERYWHERE)
+
+
+GOOD = [
+    ("WWW.Example.org", "A", ["192.0.2.1"], "www.example.org", ["192.0.2.1"]),
+    ("www.example.org.", "A", ["192.0.2.2", "192.0.2.1", "192.0.2.1"], "www.example.org", ["192.0.2.1", "192.0.2.2"]),
+    ("www.example.org", "AAAA", ["2001:DB8:0::1"], "www.example.org", ["2001:db8::1"]),
+    ("bücher.example.org", "CNAME", ["Faß.example.net."], "xn--bcher-kva.example.org", ["xn--fa-hia.example.net"]),
+    ("*.example.org", "A", ["192.0.2.1"], "*.example.org", ["192.0.2.1"]),
+    ("_sip._tcp.example.org", "SRV", ["1 2 3 Host.example.net."], "_sip._tcp.example.org", ["1 2 3 host.example.net"]),
+    ("example.org", "MX", ["10 Mail.example.net"], "example.org", ["10 mail.example.net"]),
+    ("example.org", "MX", ["0 ."], "example.org", ["0 ."]),
+    ("example.org", "TXT", ['"v=spf1" " -all"'], "example.org", ["v=spf1 -all"]),
+    ("example.org", "TXT", ["plain."], "example.org", ["plain."]),
+    ("1.2.0.192.in-addr.arpa", "PTR", ["www.example.net"], "1.2.0.192.in-addr.arpa", ["www.example.net"]),
+    ("child.example.org", "NS", ["ns.example.net"], "child.example.org", ["ns.example.net"]),
+    ("tree.example.org", "DNAME", ["example.net."], "tree.example.org", ["example.net"]),
+    (
+        "example.org",
+        "NAPTR",
+        ['10 20 "S" "SIP+D2U" "" _sip._udp.example.net.'],
+        "example.org",
+        ['10 20 "S" "SIP+D2U" "" _sip._udp.example.net'],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "type_", "targets", "normal", "canonical"), GOOD)
+def test_this_is_accepted_in_one_spelling(
+    name: str, type_: str, targets: list[str], normal: str, canonical: list[str]
+) -> None:
+    found = asked(name, type_, *targets)
+    assert isinstance(found, Wish), found
+    assert (found.record.name, found.record.targets) == (normal, tuple(canonical))
+
+
+BAD = {
+    "no name": (("", "A", "192.0.2.1"), "dnsName: '' must not be empty"),
+    "an empty label": (("www..example.org", "A", "192.0.2.1"), "has an empty label"),
+    "a label over 63": ((f"{'a' * 64}.example.org", "A", "192.0.2.1"), "a label has at most 63"),
+    "a name over 253": ((".".join(["a" * 49] * 6), "A", "192.0.2.1"), "a name has at most 253"),
+    "a space in a name": (("w w.example.org", "A", "192.0.2.1"), "dnsName: 'w w.example.org' has the label 'w w'"),
+    "a star in the middle": (("a.*.example.org", "A", "192.0.2.1"), "has the label '*'"),
+    "no type": (("www.example.org", "", "192.0.2.1"), "recordType: must be one of A, AAAA"),
+    "a type that is not known": (("www.example.org", "SPF", "x"), "recordType: 'SPF' is not one of"),
+    "no targets": (("www.example.org", "A"), "targets: must not be empty"),
+    "no address": (("www.example.org", "A", "192.0.2.1", "no"), "targets[1]: 'no' is not an IPv4 address"),
+    "the other family": (("www.example.org", "A", "2001:db8::1"), "is an IPv6 address, and the record needs IPv4"),
+    "an address with a dot": (("www.example.org", "A", "192.0.2.1."), "must not end with a dot"),
+    "an address with a scope": (("www.example.org", "AAAA", "fe80::1%eth0"), "has a scope"),
+    "a name server with a dot": (("www.example.org", "NS", "ns.example.net."), "must not end with a dot"),
+    "two targets of a CNAME": (("www.example.org", "CNAME", "a.test", "b.test"), "a CNAME has one target"),
+    "a bad name as target": (("www.example.org", "CNAME", "a b"), "targets[0]: 'a b' has the label 'a b'"),
+    "MX without a preference": (("www.example.org", "MX", "mail.example.net"), "is not `preference name`"),
+    "MX out of range": (("www.example.org", "MX", "70000 mail.example.net"), "is not a number from 0 to 65535"),
+    "SRV without its dot": (("www.example.org", "SRV", "1 2 3 host.example.net"), "with the dot at the end"),
+    "SRV with too little": (("www.example.org", "SRV", "1 2 host.example.net."), "priority weight port name."),
+    "NAPTR without its dot": (("www.example.org", "NAPTR", '1 2 "S" "" "" a.test'), "with the dot at the end"),
+    "PTR elsewhere": (("www.example.org", "PTR", "a.test"), "dnsName: www.example.org is not under in-addr.arpa"),
+    "ten thousand targets": (
+        ("www.example.org", "A", *(f"10.0.{n // 250}.{n % 250}" for n in range(10_000))),
+        "targets: has 10000 entries; at most 1000",
+    ),
+    "too much text": (("www.example.org", "TXT", "x" * 5000), "at most 4000 are served"),
+    "too many bytes": (("www.example.org", "TXT", *(f"{n:04}" * 100 for n in range(100))), "fit in an answer"),
+    "no room for its ownership": ((f"{'a' * 62}.example.org", "A", "192.0.2.1"), "leaves no room for its ownership"),
+}
+
+
+@pytest.mark.parametrize(("given_", "words"), BAD.values(), ids=BAD)
+def test_this_is_told_with_its_field(given_: tuple[str, ...], words: str) -> None:
+    found = asked(*given_)
+    assert isinstance(found, Problem)
+    assert found.reason == "Invalid"
+    assert found.message.startswith("spec.endpoints[0].")
+    assert words in found.message
+
+
+@pytest.mark.parametrize("ttl", [-1, 2**31])
+def test_a_ttl_has_bounds(ttl: int) -> None:
+    found = asked("www.example.org", "A", "192.0.2.1", record_ttl=ttl)
+    assert isinstance(found, Problem)
+    assert f"recordTTL: {ttl} is not from 0" in found.message
+
+
+@given(st.text(max_size=40), st.sampled_from([*TYPES, "", "x"]), st.lists(st.text(max_size=40), max_size=3))
+def test_whatever_people_write_has_an_answer(name: str, type_: str, targets: list[str]) -> None:
+    found = asked(f"{name}.example.org", type_, *targets)
+    assert isinstance(found, Wish | Problem)
+    if isinstance(found, Wish):
+        again = asked(found.record.name, type_, *(dotted(type_, target) for target in found.record.targets))
+        assert isinstance(again, Wish)
+        assert again.record == found.record
+
+
+def dotted(type_: str, target: str) -> str:
+    return f"{target}." if type_ in ("SRV", "NAPTR") and not target.endswith(".") else target
+
+
+def test_the_longest_zone_that_a_name_is_in_is_its_zone_at_a_label_boundary() -> None:
+    zones = {
+        name: found.zone
+        for name in ("a.example.org", "badexample.org")
+        if isinstance(found := asked(name, "A", "192.0.2.1"), Wish)
+    }
+    assert zones == {"a.example.org": "example.org", "badexample.org": "org"}
+
+
+@pytest.mark.parametrize(
+    ("domains", "served"),
+    [
+        (Domains(), True),
+        (Domains(include=("example.org",)), True),
+        (Domains(include=("ample.org",)), False),
+        (Domains(include=(".www.example.org",)), False),
+        (Domains(include=(".example.org",)), True),
+        (Domains(exclude=("example.org",)), False),
+        (Domains(include=("example.org",), exclude=("www.example.org",)), False),
+        (Domains(regex_include=r"^www\."), True),
+        (Domains(regex_include=r"\.net$"), False),
+        (Domains(regex_exclude=r"example"), False),
+    ],
+)
+def test_a_domain_filter_says_which_names_are_served(domains: Domains, served: bool) -> None:
+    found = wish(
+        0, Endpoint(dns_name="www.example.org", record_type="A", targets=("192.0.2.1",)), rules(domains=domains)
+    )
+    assert isinstance(found, Wish) is served
+    assert served or (isinstance(found, Problem) and found.reason == "Filtered")
+
+
+def test_what_is_not_accepted_still_says_which_record_it_is_so_that_this_is_let_alone() -> None:
+    found = asked("WWW.example.org", "A", "nonsense")
+    assert isinstance(found, Problem)
+    assert found.slot == ("www.example.org", "A", "")
+
+
+def test_the_least_ttl_lifts_only_a_ttl_that_is_said() -> None:
+    def ttl(wanted: int) -> int:
+        endpoint = Endpoint(dns_name="www.example.org", record_type="A", targets=("192.0.2.1",), record_ttl=wanted)
+        found = wish(0, endpoint, rules(min_ttl=60))
+        assert isinstance(found, Wish)
+        return found.record.ttl
+
+    assert (ttl(0), ttl(5), ttl(300)) == (0, 60, 300)
+
+
+def test_a_prefix_may_leave_no_room() -> None:
+    endpoint = Endpoint(dns_name=f"{'a' * 55}.example.org", record_type="A", targets=("192.0.2.1",))
+    assert isinstance(wish(0, endpoint, rules()), Wish)
+    assert isinstance(wish(0, endpoint, rules(names=Names(prefix="ownership-"))), Problem)
+
+
+@pytest.mark.parametrize(
+    ("selector", "matches"),
+    [("", True), ("a=1", True), ("a==1,b", True), ("a!=1", False), ("!c", True), ("!a", False), ("c", False)],
+)
+def test_a_selector_must_hold_wholly(selector: str, matches: bool) -> None:
+    assert Selector.parse(selector).match({"a": "1", "b": ""}) is matches
