@@ -16,7 +16,11 @@ from seamark.core.errors import UserError
 from seamark.core.waker import Declaration
 
 # A family registers here: the module that has its SCENARIO and, where the standard course does not fit, a `bench`.
-FAMILIES = {"core": "tests.bench.families.core", "dns": "tests.bench.families.dns"}
+FAMILIES = {
+    "core": "tests.bench.families.core",
+    "dns": "tests.bench.families.dns",
+    "score": "tests.bench.families.score",
+}
 
 
 class Sort(enum.Enum):

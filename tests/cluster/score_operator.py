@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.clock import SystemClock
-from seamark.core.connection import connect
+from seamark.core.connection import Connection, Load, connect
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
@@ -25,21 +29,20 @@ MERGE = "application/merge-patch+json"
 class Running:
     """An operator that works until it is stopped. `operator` is for looking, not for touching."""
 
-    def __init__(self, plane: ControlPlane, controllers: tuple[Declaration, ...], user: str) -> None:
+    def __init__(self, load: Load, controllers: tuple[Declaration, ...]) -> None:
         self._ready = threading.Event()
         self._trouble: BaseException | None = None
         self.operator: Operator
         self._loop: asyncio.AbstractEventLoop
         self._work: asyncio.Task[None]
-        arguments = (plane.kubeconfig_of(user), controllers)
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(*arguments)), name="operator")
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(load, controllers)), name="operator")
         self._thread.start()
         assert self._ready.wait(30)
         if self._trouble is not None:
             raise self._trouble
 
-    async def _run(self, kubeconfig: Any, controllers: tuple[Declaration, ...]) -> None:
-        transport = await HttpTransport(connect(str(kubeconfig)), limit=16).open()
+    async def _run(self, load: Load, controllers: tuple[Declaration, ...]) -> None:
+        transport = await HttpTransport(load, limit=16).open()
         self._loop = asyncio.get_running_loop()
         self.operator = Operator(World(transport, SystemClock(), Random(), "test"), controllers, SETTINGS)
         self._work = self._loop.create_task(self.operator.run())
@@ -65,11 +68,41 @@ class Running:
 
 @contextmanager
 def running(plane: ControlPlane, controllers: tuple[Declaration, ...], user: str = "operator") -> Iterator[Running]:
-    at_work = Running(plane, controllers, user)
+    with _working(connect(str(plane.kubeconfig_of(user))), controllers) as at_work:
+        yield at_work
+
+
+@contextmanager
+def running_as(plane: ControlPlane, controllers: tuple[Declaration, ...], token: str) -> Iterator[Running]:
+    """Under the identity that a token stands for."""
+
+    async def load() -> Connection:
+        return Connection(base_url=plane.url, ca_pem=plane.ca.read_text(), token=token)
+
+    with _working(load, controllers) as at_work:
+        yield at_work
+
+
+@contextmanager
+def _working(load: Load, controllers: tuple[Declaration, ...]) -> Iterator[Running]:
+    at_work = Running(load, controllers)
     try:
         yield at_work
     finally:
         at_work.stop()
+
+
+def send_as(plane: ControlPlane, token: str, method: str, path: str, body: Any, content_type: str) -> Answer:
+    """One request under the identity that a token stands for."""
+    trust = ssl.create_default_context(cafile=str(plane.ca))
+    connection = http.client.HTTPSConnection(urlsplit(plane.url).netloc, timeout=10, context=trust)
+    try:
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": content_type}
+        connection.request(method, path, json.dumps(body), headers)
+        answer = connection.getresponse()
+        return Answer(answer.status, json.loads(answer.read()), dict(answer.getheaders()))
+    finally:
+        connection.close()
 
 
 class Cluster:

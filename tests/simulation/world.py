@@ -50,6 +50,7 @@ class Write:
     answer: Mapping[str, Any]
     fault: Fault | None
     life: int  # which of the operator's processes wrote it
+    manager: str = ""  # in whose name: a status may have several writers
 
     @property
     def is_status(self) -> bool:
@@ -59,7 +60,7 @@ class Write:
     def target(self) -> tuple[str, str]:
         """What is done to which object: what is made is named in the body."""
         name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
-        return self.method, f"{self.path}/{name}"
+        return self.method, f"{self.path}/{name}?{self.manager}"
 
     @property
     def object_path(self) -> str:
@@ -308,6 +309,7 @@ class World:
             answer=told,
             fault=fault,
             life=self._lives,
+            manager=request.query.get("fieldManager", ""),
         )
         self.writes.append(write)
         faulty = f"   ({fault.value})" if fault else ""

@@ -15,6 +15,7 @@ from seamark.core.client import Client
 from seamark.core.connection import connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
+from seamark.families.score.authority import documents
 from seamark.families.score.file import read
 
 MANAGER = "score"
@@ -32,6 +33,13 @@ def generate(files: Files, namespace: Namespace = "") -> None:
     """Print the Workloads that Score files describe, ready for `kubectl apply -f -`."""
     manifests = [placed(read(file), namespace) for file in files]
     typer.echo(yaml.safe_dump_all(manifests, sort_keys=False, allow_unicode=True, explicit_start=True), nl=False)
+
+
+@app.command()
+def authority(namespace: Namespace = "score-system") -> None:
+    """Print the accounts, roles and admission policies of the Score controllers, ready for `kubectl apply -f -`."""
+    printed = yaml.safe_dump_all(documents(namespace), sort_keys=False, explicit_start=True)
+    typer.echo(printed, nl=False)
 
 
 @app.command()

@@ -213,7 +213,8 @@ def claims_ready(claims: tuple[ClaimSummary, ...]) -> Condition:
         found = [one for one in claims if one.phase == phase]
         if found:
             words = "; ".join(f"{one.key}: {one.message}" for one in found)
-            return CLAIMS_READY.false(reason, words)
+            say = CLAIMS_READY.unknown if phase == "Pending" else CLAIMS_READY.false  # no answer is no evidence
+            return say(reason, words)
     return CLAIMS_READY.true("Succeeded", "All claims are bound" if claims else "Nothing is claimed")
 
 

@@ -1,0 +1,170 @@
+"""Who may do what: an account and a role for each controller, a role for users, and a fence around shared fields.
+
+- A role is what the controller's declaration needs, and the verbs that the contract of the Score kinds names.
+- The fence holds where roles can't: two controllers write one status, each its own fields of it and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from seamark.core.family import Family
+from seamark.core.rbac import Grant, grants, rules
+from seamark.families.score.family import MIRROR, ORCHESTRATOR, REGISTRAR, RUNTIME, SCORE
+
+RBAC = "rbac.authorization.k8s.io"
+ADMISSION = "admissionregistration.k8s.io/v1"
+FOLLOW = ("get", "list", "watch")
+Json = dict[str, Any]
+
+
+def _on(resource: str, *verbs: str) -> set[Grant]:
+    return {Grant("score.dev", resource, verb) for verb in verbs}
+
+
+RUNTIME_CONTRACT = _on("workloadexposures", *FOLLOW) | _on("workloadexposures/status", "get", "list", "update", "patch")
+CONTRACT = {
+    REGISTRAR.name: _on("workloads", *FOLLOW)
+    | _on("workloadplans", *FOLLOW)
+    | _on("workloadexposures", *FOLLOW, "create", "update", "patch", "delete")
+    | _on("workloadexposures/status", *FOLLOW),
+    MIRROR.name: _on("workloadexposures", *FOLLOW)
+    | _on("workloadexposures/status", "get", "list")
+    | _on("workloads", *FOLLOW)
+    | _on("workloads/status", "get", "list", "update", "patch"),
+    RUNTIME.name: RUNTIME_CONTRACT,
+}
+
+
+def needed(part: Family) -> set[Grant]:
+    """What the declarations of its controllers call for."""
+    return {grant for controller in part.controllers() for grant in grants(controller)}
+
+
+def documents(namespace: str) -> list[Json]:
+    """Everything, ready to be applied."""
+    parts = [document for part in SCORE for document in identity(part, namespace)]
+    return [*parts, users(), foreign_runtime(), *fence(namespace)]
+
+
+def identity(part: Family, namespace: str) -> list[Json]:
+    name = part.name
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}},
+        role(name, needed(part) | CONTRACT.get(name, set())),
+        {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+            "subjects": [subject],
+        },
+    ]
+
+
+def role(name: str, found: Iterable[Grant], labels: dict[str, str] | None = None) -> Json:
+    metadata: Json = {"name": name, **({"labels": labels} if labels else {})}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules(found)}
+
+
+def users() -> Json:
+    """Developers have Workloads, and may look at claims and plans; exposures are the platform's business."""
+    found = _on("workloads", *FOLLOW, "create", "update", "patch", "delete")
+    found |= _on("resourceclaims", *FOLLOW) | _on("workloadplans", *FOLLOW)
+    return role("score-users", found, {f"{RBAC}/aggregate-to-edit": "true", f"{RBAC}/aggregate-to-admin": "true"})
+
+
+def foreign_runtime() -> Json:
+    """For runtimes of others: bind it to their account, beside what they need for their own platform."""
+    return role("score-foreign-runtime", RUNTIME_CONTRACT | _on("workloadplans", *FOLLOW))
+
+
+# ---- the fence
+
+
+def fence(namespace: str) -> list[Json]:
+    def account(part: Family) -> str:
+        return f"request.userInfo.username == 'system:serviceaccount:{namespace}:{part.name}'"
+
+    status = policy(
+        "score-workload-status",
+        "workloads/status",
+        {"mirror": account(MIRROR), "orchestrator": account(ORCHESTRATOR), **_fields("before", "oldObject")}
+        | _fields("after", "object"),
+        [
+            (
+                "variables.mirror || (variables.afterEndpoint == variables.beforeEndpoint"
+                " && variables.afterRuntime == variables.beforeRuntime)",
+                "endpoint and RuntimeReady are the mirror's to say",
+            ),
+            (
+                "variables.orchestrator || (variables.afterClaims == variables.beforeClaims"
+                " && variables.afterOthers == variables.beforeOthers)",
+                "claims and the other conditions are the orchestrator's to say",
+            ),
+        ],
+    )
+    spec = policy(
+        "score-exposure-spec",
+        "workloadexposures",
+        {"registrar": account(REGISTRAR)},
+        [
+            (
+                "variables.registrar || (oldObject != null && object.spec == oldObject.spec)",
+                "the spec of an exposure is the registrar's to write",
+            )
+        ],
+        operations=("CREATE", "UPDATE"),
+    )
+    return [*status, *spec]
+
+
+def _fields(when: str, of: str) -> dict[str, str]:
+    """The parts of a status, by who says them."""
+    conditions = f"({of}.?status.conditions.orValue([]))"
+    return {
+        f"{when}Endpoint": f"{of}.?status.endpoint.orValue('')",
+        f"{when}Claims": f"{of}.?status.claims.orValue([])",
+        f"{when}Runtime": f"{conditions}.filter(one, one.type == 'RuntimeReady')",
+        f"{when}Others": f"{conditions}.filter(one, one.type != 'RuntimeReady')",
+    }
+
+
+def policy(
+    name: str,
+    resource: str,
+    variables: dict[str, str],
+    validations: list[tuple[str, str]],
+    operations: tuple[str, ...] = ("UPDATE",),
+) -> list[Json]:
+    """The policy and its binding. Whoever has all rights in the cluster is not held up: they mend what is broken."""
+    rule = {
+        "apiGroups": ["score.dev"],
+        "apiVersions": ["v1b1"],
+        "operations": list(operations),
+        "resources": [resource],
+    }
+    return [
+        {
+            "apiVersion": ADMISSION,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name},
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [rule]},
+                "matchConditions": [
+                    {"name": "not-masters", "expression": "!('system:masters' in request.userInfo.groups)"}
+                ],
+                "variables": [{"name": key, "expression": value} for key, value in variables.items()],
+                "validations": [{"expression": rule, "message": message} for rule, message in validations],
+            },
+        },
+        {
+            "apiVersion": ADMISSION,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": name},
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        },
+    ]

@@ -1,0 +1,167 @@
+"""Each Score controller works as its own account with its own role, and is refused beyond it.
+
+The roles, accounts and policies are those that `seamark score authority` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from seamark.cluster.real.plane import ControlPlane
+from seamark.core.rbac import Grant
+from seamark.families.score.authority import CONTRACT, documents, needed
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import SCORE
+from tests.cluster.requests import Answer, eventually, install, request
+from tests.cluster.score_operator import MERGE, Cluster, running_as, send_as
+
+SYSTEM = "score-system"
+URL = "https://app.example.com"
+ECS = "spec: {profiles: [{name: web-service, backends: [{backendId: e, runtimeClass: ecs}]}]}"
+PATHS = {
+    "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "ValidatingAdmissionPolicy": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+}
+# One object is read when a write is not seen in time or a name is taken; lists are read where they can't be streamed.
+SELDOM = {"get", "list"}
+GROUP = "rbac.authorization.k8s.io"
+
+
+def token(plane: ControlPlane, account: str) -> str:
+    path = f"{PATHS['ServiceAccount']}/{account}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str(request(plane, "POST", path, body).body["status"]["token"])
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """One of its own: the fence is for the whole cluster."""
+    with ControlPlane() as plane:
+        for crd in CRDS:
+            install(plane, crd)
+        assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
+        config = {"metadata": {"name": "orchestrator-config"}, "data": {"config.yaml": ECS}}
+        assert request(plane, "POST", f"/api/v1/namespaces/{SYSTEM}/configmaps", config).code == 201
+        for document in documents(SYSTEM):
+            made = request(plane, "POST", f"{PATHS[document['kind']]}?fieldValidation=Strict", document)
+            assert made.code == 201, made.body
+        runtime = {"metadata": {"name": "ecs"}}
+        assert request(plane, "POST", PATHS["ServiceAccount"], runtime).code == 201
+        binding = {
+            "metadata": {"name": "ecs"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "score-foreign-runtime",
+            },
+            "subjects": [{"kind": "ServiceAccount", "name": "ecs", "namespace": SYSTEM}],
+        }
+        assert request(plane, "POST", PATHS["ClusterRoleBinding"], binding).code == 201
+        yield plane
+
+
+def name(account: str) -> str:
+    return f"system:serviceaccount:{SYSTEM}:{account}"
+
+
+def used(plane: ControlPlane, account: str) -> set[Grant]:
+    found = set()
+    for entry in plane.audit.entries(0):
+        if entry.user == name(account) and entry.resource:
+            resource = entry.resource + (f"/{entry.subresource}" if entry.subresource else "")
+            found.add(Grant(entry.group, resource, entry.verb))
+    return found
+
+
+def test_each_controller_works_with_its_role_alone_and_is_refused_beyond_it(plane: ControlPlane) -> None:
+    cluster = Cluster(plane, "default")
+    runtime = token(plane, "ecs")
+    with ExitStack() as stack:
+        for part in SCORE:
+            stack.enter_context(running_as(plane, part.controllers(), token(plane, part.name)))
+        cluster.apply(service={"ports": [{"port": 80}]}, resources={"name": {"type": "dns"}})
+        exposure = cluster.until_exposed()
+        assert exposure["spec"]["runtimeClass"] == "ecs"
+        path = cluster.path("workloadexposures", "app", "status")
+        published = send_as(plane, runtime, "PATCH", path, {"status": {"exposures": [{"url": URL}]}}, MERGE)
+        assert published.code == 200, published.body
+        cluster.until_endpoint(URL)
+        cluster.until_said("Ready", "True", "Succeeded")
+        cluster.delete("workloadexposures")
+        cluster.until_exposed()
+        cluster.edit({"spec": {"resources": {"name": None}}})
+        cluster.until_exposed(generation=2)
+        cluster.until(lambda: cluster.get("resourceclaims", "app.name") == {}, "the claim is gone")
+        refused_beyond(plane, cluster)
+    unused(plane)
+
+
+def refused_beyond(plane: ControlPlane, cluster: Cluster) -> None:
+    """What none of them may do, by role or by fence."""
+
+    def attempt(account: str, plural: str, subresource: str, patch: dict[str, Any]) -> Answer:
+        path = cluster.path(plural, "app", subresource)
+        return send_as(plane, token(plane, account), "PATCH", path, patch, MERGE)
+
+    spec = {"spec": {"runtimeClass": "mine"}}
+    lie = {"status": {"endpoint": "https://lie.example.com"}}
+    conditions = cluster.get("workloads")["status"]["conditions"]
+    mine = [{**one, "message": "mine"} if one["type"] == "InputsValid" else one for one in conditions]
+    for account, plural, subresource, patch, words in (
+        ("score-mirror", "workloadexposures", "status", {"status": {"exposures": []}}, "cannot patch"),
+        ("score-mirror", "workloads", "", {"spec": {"profile": "x"}}, "cannot patch"),
+        ("score-mirror", "workloads", "status", {"status": {"conditions": mine}}, "are the orchestrator's to say"),
+        ("score-orchestrator", "workloads", "status", lie, "are the mirror's to say"),
+        ("score-orchestrator", "workloadexposures", "", spec, "cannot patch"),
+        ("score-registrar", "workloads", "status", lie, "cannot patch"),
+        ("score-registrar", "workloadexposures", "status", {"status": {"exposures": []}}, "cannot patch"),
+        ("score-runtime", "workloadexposures", "", spec, "cannot patch"),
+        ("ecs", "workloadexposures", "", spec, "cannot patch"),
+        ("ecs", "workloads", "status", lie, "cannot patch"),
+    ):
+        answer = attempt(account, plural, subresource, patch)
+        assert answer.code in (403, 422), (account, plural, subresource, answer.body)
+        assert words in answer.body["message"]
+
+
+def unused(plane: ControlPlane) -> None:
+    """No right is there that nobody uses, those of the contract and those for seldom moments apart."""
+    for part in SCORE:
+        if part.name == "score-runtime":
+            continue  # it had nothing to run here
+        seldom = {grant for grant in needed(part) if grant.verb in SELDOM or grant.group == "events.k8s.io"}
+        left = needed(part) - used(plane, part.name) - seldom - CONTRACT.get(part.name, set())
+        allowed = {
+            Grant("", "configmaps", "patch"),  # outputs change when the platform changes its templates
+            Grant("", "configmaps", "delete"),
+            Grant("score.dev", "resourceclaims", "patch"),
+            Grant("score.dev", "workloadplans", "delete"),
+        }
+        assert left <= allowed, (part.name, left)
+
+
+def test_a_developer_sees_no_exposures_and_needs_none(plane: ControlPlane) -> None:
+    def may(resource: str, verb: str, group: str = "score.dev") -> bool:
+        attributes = {"resource": resource, "verb": verb, "group": group, "namespace": "default"}
+        body = {"spec": {"user": "dev", "groups": ["developers"], "resourceAttributes": attributes}}
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        return bool(request(plane, "POST", path, body).body["status"]["allowed"])
+
+    binding = {
+        "metadata": {"name": "developers"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "developers"}],
+    }
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+    assert request(plane, "POST", path, binding).code == 201
+    eventually(lambda: may("workloads", "create"), "developers may make Workloads")
+    assert may("workloadplans", "get")
+    for verb in ("get", "list", "watch", "create", "patch"):
+        assert not may("workloadexposures", verb)
