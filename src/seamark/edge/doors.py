@@ -57,7 +57,11 @@ class Door:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
+        try:
+            listener.bind((host, port))
+        except OSError:
+            listener.close()
+            raise
         listener.listen(4096)
         listener.setblocking(False)
         self._listener, self._waiting, self._sources, self._tasks = listener, {}, {}, set()

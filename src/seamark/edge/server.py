@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
@@ -46,6 +47,8 @@ class Edge:
     """
 
     def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
+        if not settings.tcp_range:
+            raise UserError(f"tcp_ports is {settings.tcp_ports!r}", hint="the range is empty")
         self.settings = settings
         self._lock = _own(settings.file)
         self.store = Store(settings.file)
@@ -164,14 +167,16 @@ class Edge:
         self._open_door(inner_door(self.router, forwarder, lambda: self.authority.ingress_context(host)), port)
 
     def _open_door(self, door: Door, port: int) -> None:
-        door.open(self.settings.bind, port)
+        with _telling(self.settings.bind, port):
+            door.open(self.settings.bind, port)
         self._doors.append(door)
 
     async def _serve(self, app: web.Application, port: int, context: ssl.SSLContext | None) -> None:
         runner = web.AppRunner(app, access_log=None, handle_signals=False)
         await runner.setup()
         self._runners.append(runner)
-        await web.TCPSite(runner, self.settings.bind, port, ssl_context=context).start()
+        with _telling(self.settings.bind, port):
+            await web.TCPSite(runner, self.settings.bind, port, ssl_context=context).start()
 
     def _ops(self) -> web.Application:
         async def metrics(_: web.Request) -> web.Response:
@@ -200,7 +205,18 @@ class Edge:
                 log.exception("sweep failed")
 
 
+@contextlib.contextmanager
+def _telling(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        words = os.strerror(error.errno) if error.errno else str(error)
+        raise UserError(f"{host}:{port} can't be bound", hint=words) from error
+
+
 def _pair(settings: EdgeSettings) -> PairOnDisk | None:
+    if bool(settings.agent_cert) != bool(settings.agent_key):
+        raise UserError("one of agent_cert and agent_key is given", hint="they belong together")
     if not settings.agent_cert:
         return None
     return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))

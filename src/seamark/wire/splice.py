@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import threading
 from typing import cast
 
 from seamark.wire.muxado import Code, Stream
@@ -129,6 +130,16 @@ class Splice(asyncio.BaseProtocol):
             self.transport.pause_reading()
 
 
+class _OfThread(threading.local):
+    """A loop runs in one thread, and OpenSSL reads without the interpreter's lock: a buffer for each thread."""
+
+    def __init__(self) -> None:
+        self.buffer = memoryview(bytearray(256 * 1024))
+
+
+_OF_THREAD = _OfThread()
+
+
 class Buffered(asyncio.BufferedProtocol):
     """Reading into one buffer that all connections of the loop share.
 
@@ -137,10 +148,13 @@ class Buffered(asyncio.BufferedProtocol):
     """
 
     __slots__ = ()
-    _shared = memoryview(bytearray(256 * 1024))
+
+    @property
+    def _shared(self) -> memoryview:
+        return _OF_THREAD.buffer
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._shared
+        return _OF_THREAD.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         self.data_received(self._shared[:nbytes])
