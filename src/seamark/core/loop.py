@@ -143,11 +143,14 @@ class Loop:
         try:
             await self._pass(item)
         except SeamarkError as error:
+            if self._services.queue.failures(item) >= LASTING:
+                self.waker.passed(item)  # the others of its family have waited for it long enough
             return self._react(item, error)
         except Exception:
             log.exception("a pass failed: this is a bug in Seamark", item=str(item))
             self._confess(item)
             self._services.queue.add_failed(item)
+            self.waker.passed(item)
             return "crashed"
         self.waker.passed(item)
         return "retrying" if self._services.queue.failures(item) else "done"
