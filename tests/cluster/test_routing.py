@@ -58,8 +58,23 @@ def shop(machine: Machine) -> str:
         },
         namespace=space,
     )
-    eventually(lambda: len(endpoints(machine, space, "headless")) == 3, "three endpoints are ready")
+    every = ("echo", "sticky", "both", "headless")
+    eventually(lambda: all(len(endpoints(machine, space, one)) == 3 for one in every), "three endpoints are ready")
+    for one in every[:3]:
+        wait_for_listener(address(machine, space, one), 80)
     return space
+
+
+def listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def wait_for_listener(host: str, port: int) -> None:
+    eventually(lambda: listens(host, port), f"something listens at {host}:{port}")
 
 
 def address(machine: Machine, space: str, service: str) -> str:
@@ -80,7 +95,7 @@ def resolve(name: str, kind: str = "A", *, tcp: bool = False) -> tuple[str, list
 
 def test_connections_are_spread_over_all_endpoints_on_every_port(machine: Machine, shop: str) -> None:
     host = address(machine, shop, "both")
-    eventually(lambda: len({answering_pod(host) for _ in range(6)}) == 3, "all three answer")
+    assert len({answering_pod(host) for _ in range(6)}) == 3
     assert len({answering_pod(host, 8080) for _ in range(6)}) == 3
 
 
@@ -100,18 +115,11 @@ def test_a_service_that_loses_its_endpoints_refuses_and_comes_back(machine: Mach
     machine.apply(*echo_deployment("brief", 1), namespace=shop)
     host = address(machine, shop, "brief")
 
-    def open_() -> bool:
-        try:
-            socket.create_connection((host, 80), timeout=5).close()
-        except ConnectionRefusedError:
-            return False
-        return True
-
-    eventually(open_, "it listens")
+    wait_for_listener(host, 80)
     machine.plane.kubectl("scale", "-n", shop, "deployment/brief", "--replicas=0")
-    eventually(lambda: not open_(), "it refuses")
+    eventually(lambda: not listens(host, 80), "it refuses")
     machine.plane.kubectl("scale", "-n", shop, "deployment/brief", "--replicas=1")
-    eventually(open_, "it listens again")
+    wait_for_listener(host, 80)
 
 
 @pytest.mark.parametrize("tcp", [False, True])
@@ -154,14 +162,8 @@ def test_a_service_carries_four_tenths_of_the_direct_throughput(
     eventually(lambda: len(endpoints(machine, shop, "pour")) == 1, "it pours")
     pod, service = endpoints(machine, shop, "pour")[0], address(machine, shop, "pour")
 
-    def listens(host: str) -> bool:
-        try:
-            socket.create_connection((host, 9000), timeout=5).close()
-        except ConnectionRefusedError:
-            return False
-        return True
-
-    eventually(lambda: listens(pod) and listens(service), "it listens")
+    wait_for_listener(pod, 9000)
+    wait_for_listener(service, 9000)
     ratio = 0.0
     for _ in range(3):  # a machine that is busy with other things is given another chance
         pairs = [(throughput(pod, 9000, 0.6), throughput(service, 9000, 0.6)) for _ in range(4)]
