@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import uvloop
 
 from seamark.core.errors import SeamarkError
+from tests.bench.edge import __main__ as edge
 from tests.bench.hardship import kill, restart
 from tests.bench.report import save
 from tests.bench.scenario import own_course
@@ -69,8 +70,12 @@ def finish(family: str, part: str, result: object, last_line: str) -> None:
 
 
 def main() -> int:
+    asked = arguments()
+    if asked.family == "edge":  # it has no Kubernetes in it, and processes of its own
+        edge.main()
+        return 0
     try:
-        uvloop.run(bench(arguments()))
+        uvloop.run(bench(asked))
     except SeamarkError as error:
         print(error.message, file=sys.stderr)  # noqa: T201
         return 1

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import agent, cluster, crds, dev, edge, roles
+from seamark.cli import agent, cluster, crds, dev, edge, kubelet, roles
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -22,6 +22,7 @@ app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in
 app.command("roles")(roles.roles)
 app.command("edge")(edge.command)
 app.command("agent")(agent.command)
+cluster.app.command("kubelet")(kubelet.kubelet)
 app.add_typer(cluster.app, name="cluster")
 
 
