@@ -100,7 +100,7 @@ def _stamp(root: Path) -> dict[str, str]:
 def _make_environment(root: Path, bar: Bar) -> None:
     bar.show("packages", 0.01, "making .venv")
     shutil.rmtree(root / ".venv", ignore_errors=True)
-    make = [sys.executable, "-m", "venv", str(root / ".venv")]
+    make = [_base_python(), "-m", "venv", str(root / ".venv")]
     try:
         _run(make)
     except Failed:
@@ -108,6 +108,11 @@ def _make_environment(root: Path, bar: Bar) -> None:
         _install_system([f"python3.{sys.version_info.minor}-venv"])
         shutil.rmtree(root / ".venv", ignore_errors=True)
         _run(make)
+
+
+def _base_python() -> str:
+    """The Python below any environment: in a shell where `.venv` is active, ours has just been removed."""
+    return str(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _install_packages(root: Path, python: Path, bar: Bar) -> None:
