@@ -203,6 +203,7 @@ class World:
                 self._to_repeat = set(self.store.revisions.resources())
                 self.store.restart()
             case Fault.GONE:
+                self.store.revisions.current += 1  # somewhere else something was written, so that nobody is up to date
                 self.store.compact()
                 self.store.restart()
             case Fault.HALF_OPEN:
