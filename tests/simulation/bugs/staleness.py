@@ -162,7 +162,7 @@ BUGS = (
         (
             Change(
                 "core/conditions.py",
-                "if before is not None and self.awaiting_stands and self._is_ours(before):",
+                "if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):",
                 "if False:",
             ),
         ),

@@ -58,6 +58,7 @@ def surprise(world: World, name: str) -> None:
         loop.call_later(IN_A_PASS, once_more, IN_A_PASS)
 
     def once_more(pause: float) -> None:
+        collect_garbage(world)
         greeting = world.store.get(GREETINGS, NAMESPACE, name)
         config_map = world.store.get("configmaps", NAMESPACE, name)
         if greeting is not None and (config_map is None or greeting["metadata"]["uid"] not in owners(config_map)):
