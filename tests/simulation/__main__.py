@@ -10,11 +10,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
-from itertools import islice
-from multiprocessing import get_context
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -22,18 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tests.simulation.attack import GROUPS, Attack
 from tests.simulation.runner import FAMILIES, set_up, shrink, simulate
 from tests.simulation.schedules import Schedule
+from tests.simulation.workers import batches
 
-BATCH = 20  # schedules that a worker takes at once
 TOLD = 3  # failures that are shrunk and told as a story; the others are one line each
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What came of some schedules: how many, those that failed, and the processor time they took."""
-
-    done: int
-    failed: tuple[tuple[str, str], ...]  # (schedule, violation)
-    seconds: float
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -90,7 +77,7 @@ def attack(family: str, count: int) -> int:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task(family, total=count)
-        for batch in _batches(family, count):
+        for batch in batches(family, count):
             done, seconds = done + batch.done, seconds + batch.seconds
             failed += batch.failed
             progress.update(bar, completed=done, description=f"{family}: {len(failed)} failures")
@@ -111,41 +98,6 @@ def _explain(schedule: str, words: str, *, told: bool) -> None:
     _tell(f"{schedule}: {words}")
     _tell(f"the smallest schedule that does so: {smallest.schedule}: {smallest.violation}")
     _tell(f"replay it with: make simulate ARGS='--replay {smallest.schedule}'\n")
-
-
-def _batches(family: str, count: int) -> Iterator[Batch]:
-    """All of them, as they come; never more in flight than the workers can take."""
-    workers = os.cpu_count() or 1
-    starts = iter(range(0, count, BATCH))
-    with ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_prepare, initargs=(family,)
-    ) as pool:
-        flying: set[Future[Batch]] = set()
-        while True:
-            for start in islice(starts, 2 * workers - len(flying)):
-                flying.add(pool.submit(_run, start, min(start + BATCH, count)))
-            if not flying:
-                return
-            ready, flying = wait(flying, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in ready)
-
-
-_attacks: list[Attack] = []  # of this worker
-
-
-def _prepare(family: str) -> None:
-    set_up()
-    _attacks.append(Attack(family))
-
-
-def _run(first: int, last: int) -> Batch:
-    began = time.process_time()
-    failed = []
-    for seed in range(first, last):
-        outcome = simulate(_attacks[0].schedule(seed))
-        if outcome.violation is not None:
-            failed.append((str(outcome.schedule), str(outcome.violation)))
-    return Batch(last - first, tuple(failed), time.process_time() - began)
 
 
 def _tell(words: str) -> None:

@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 from tests.simulation.runner import FAMILIES, undisturbed
-from tests.simulation.schedules import Schedule, every_request_times_every_fault, pair, swarm
+from tests.simulation.schedules import ELECTION, Schedule, every_request_times_every_fault, pair, swarm
 
-GROUPS: dict[str, tuple[str, ...]] = {"core": FAMILIES, **{family: (family,) for family in FAMILIES}}
+CORE = ("sample", "unverified", ELECTION)
+GROUPS: dict[str, tuple[str, ...]] = {"core": CORE, **{family: (family,) for family in FAMILIES}}
 
 
 class Attack:

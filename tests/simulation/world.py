@@ -127,7 +127,9 @@ class World:
         self.intentions = 0  # acts that wait for their moment
         self.failures: list[tuple[float, str, str]] = []  # (time, method, path) of requests that had no good answer
         self.operator_is_writing = False
-        self._restored_to: int | None = None  # the last revision of the past that both timelines share
+        self._restored_to = 0  # the last revision of the past that both timelines share
+        self._followed: set[str] = set()  # paths of watches
+        self._unaware: set[str] = set()  # those that have not listed again since
         self._to_repeat: set[str] = set()  # kinds whose next watch begins with what was sent last
         self._violation: Violation | None = None
 
@@ -135,7 +137,7 @@ class World:
 
     def live(self) -> None:
         """Starts the operator, a new process each time."""
-        self._restored_to = None
+        self._unaware = set()
         self._lives += 1
         self._link = Link(self)
         world = OperatorWorld(self._link, self.clock, Random(f"{self._lives}"), f"operator-{self._lives}")
@@ -203,6 +205,7 @@ class World:
                 self._to_repeat = set(self.store.revisions.resources())
                 self.store.restart()
             case Fault.GONE:
+                self.store.revisions.current += 1  # somewhere else something was written, so that nobody is up to date
                 self.store.compact()
                 self.store.restart()
             case Fault.HALF_OPEN:
@@ -214,8 +217,9 @@ class World:
             case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
                 self._restored_to = self.store.revisions.current
+                self._unaware = set(self._followed)
                 if fault is Fault.RESTORE_BUMPED:
-                    self._restored_to = None
+                    self._unaware = set()
                     self.store.revisions.current += BUMP
                     self.store.compact()
             case Fault.NAMESPACE:
@@ -260,8 +264,11 @@ class World:
 
         This is why Kubernetes asks administrators to restart all controllers after a restore that reuses revisions.
         """
+        self._followed.add(request.path)
+        if "sendInitialEvents" in request.query:
+            self._unaware.discard(request.path)
         version = int(request.query.get("resourceVersion") or 0)
-        if self._restored_to is not None and self._restored_to < version <= self.store.revisions.current:
+        if request.path in self._unaware and self._restored_to < version <= self.store.revisions.current:
             self.tell("the administrator restarts the operator, as after any restore")
             self.restart_operator()
 

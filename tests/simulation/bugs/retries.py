@@ -50,7 +50,7 @@ BUGS = (
                 '    posted = seen.greeting.annotation(POSTED_ON) if seen.results.answers else ""\n',
             ),
         ),
-        first=("sample/0/calm/28:CRASH_BEFORE", "sample/0/calm/27:CRASH_AFTER"),
+        first=("sample/0/calm/29:CRASH_BEFORE", "sample/0/calm/28:CRASH_AFTER"),
     ),
     Bug(
         "old board forgotten",
@@ -83,7 +83,7 @@ BUGS = (
         KIND,
         "an object is let go before what is outside was taken down",
         (Change("families/sample/reconcile.py", "finalizer=not retracted(seen, posted))", "finalizer=False)"),),
-        first=tuple(f"sample/0/calm/{place}:OUTSIDE_REFUSES" for place in (26, 27, 28)),
+        first=tuple(f"sample/0/calm/{place}:OUTSIDE_REFUSES" for place in (27, 28, 29)),
     ),
     Bug(
         "deletion not noticed",
@@ -121,7 +121,7 @@ BUGS = (
                 "                queue.succeeded(item)\n",
             ),
         ),
-        first=tuple(f"sample/0/calm/{place}:CONFLICT" for place in (19, 23)),
+        first=tuple(f"sample/0/calm/{place}:CONFLICT" for place in (20, 24)),
     ),
     Bug(
         "refusal given up",

@@ -81,7 +81,9 @@ BUGS = (
         "the summary is True while a part of it is Unknown",
         (
             Change(
-                "core/conditions.py", "        for status in (FALSE, UNKNOWN):\n", "        for status in (FALSE,):\n"
+                "core/conditions.py",
+                "    bad = [part for part in parts if part.status != TRUE]\n",
+                "    bad = [part for part in parts if part.status == FALSE]\n",
             ),
         ),
         first=("unverified/0/calm/",),

@@ -48,9 +48,27 @@ def edit_twice(world: World, name: str, text: str) -> None:
 
 
 def surprise(world: World, name: str) -> None:
-    """A ConfigMap is deleted by hand while the operator writes the status of its owner."""
+    """A ConfigMap is deleted by hand while the operator writes the status of its owner; and again when it is back."""
+    loop = asyncio.get_running_loop()
     wipe_status(world, name)
-    asyncio.get_running_loop().call_later(IN_A_PASS / 2, lambda: delete_config_map(world, name))
+    world.intentions += 1
+
+    def first() -> None:
+        delete_config_map(world, name)
+        loop.call_later(IN_A_PASS, once_more, IN_A_PASS)
+
+    def once_more(pause: float) -> None:
+        collect_garbage(world)
+        greeting = world.store.get(GREETINGS, NAMESPACE, name)
+        config_map = world.store.get("configmaps", NAMESPACE, name)
+        if greeting is not None and (config_map is None or greeting["metadata"]["uid"] not in owners(config_map)):
+            loop.call_later(pause, once_more, min(1.0, pause * 1.3))
+            return
+        world.intentions -= 1
+        world.act("and once more")
+        delete_config_map(world, name)
+
+    loop.call_later(IN_A_PASS / 2, first)
 
 
 def delete(world: World, name: str) -> None:

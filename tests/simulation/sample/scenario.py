@@ -60,7 +60,7 @@ class SampleScenario:
             Step("a greeting of that name", lambda world: acts.create(world, "taken", text="three"), most=2),
             Step("one that stays", lambda world: acts.create(world, "kept", text="stay", board="quay"), most=3),
             Step("two texts in a row", lambda world: acts.edit_twice(world, "plain", "four"), most=4),
-            Step("a ConfigMap is deleted by hand", lambda world: acts.surprise(world, "plain"), most=2),
+            Step("a ConfigMap is deleted by hand", lambda world: acts.surprise(world, "plain"), most=3),
             Step("a ConfigMap is edited by hand", lambda world: acts.edit_config_map(world, "posted", "x"), most=1),
             Step("others leave their marks", acts.mark),
             Step("another text for a marked one", lambda world: acts.edit(world, "kept", text="stay!"), most=2),

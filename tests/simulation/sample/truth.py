@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from tests.simulation.faults import RESTORES
+from tests.simulation.faults import RESTORES, Fault
 from tests.simulation.invariants import conditions_of
 from tests.simulation.sample.acts import GREETINGS, NAMESPACE, owners
 from tests.simulation.sample.board import NEVER
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from seamark.cluster.embedded.revisions import Event
     from tests.simulation.world import World, Write
 
+WATCH_IDLE = 4000.0  # seconds for which a silent watch is trusted in the simulator
 SEEN_LATELY = 60.0  # seconds for which an answer of the API server is evidence enough: a pass, its faults, its retries
 TOLD_LATELY = 400.0  # seconds for which a refusal explains a False: the longest backoff, and more
 OURS = ("Published", "Posted", "Ready")
@@ -111,7 +112,8 @@ class Truth:
             raise Violation("no false alarm", "Posted is False, but the board has not failed")
 
     def _has_excuse(self, obj: Any) -> bool:
-        lately = self._world.clock.monotonic() - TOLD_LATELY
+        silence = WATCH_IDLE if Fault.HALF_OPEN in self._world.befallen else 0.0
+        lately = self._world.clock.monotonic() - TOLD_LATELY - silence
         history = self._holders.get(obj["metadata"]["name"], [])
         for number, (_since, holders) in enumerate(history):
             until = history[number + 1][0] if number + 1 < len(history) else float("inf")
