@@ -108,11 +108,11 @@ class Wiring:
         for endpoint in found:
             key = endpoint.key
             known = before.get(key)
-            after[key] = known if known is not None and known[0] is endpoint else (endpoint, self._subject(endpoint))
+            after[key] = known if known is not None and known[0] is endpoint else (endpoint, self.subject(endpoint))
         self._subjects[zone] = after
         return tuple(subject for _, subject in after.values())
 
-    def _subject(self, endpoint: DNSEndpoint) -> Subject:
+    def subject(self, endpoint: DNSEndpoint) -> Subject:
         meta, found = endpoint.metadata, self.wishes_of(endpoint)
         ref = Ref(SOURCE, meta.namespace, meta.name)
         settled = not self._rules.finalizing or FINALIZER in (meta.finalizers or ())

@@ -220,7 +220,7 @@ class Planner:
         same = standing is not None and (
             standing.targets == wanted.targets
             and wanted.ttl in (0, standing.ttl)
-            and standing.properties == wanted.properties
+            and set(wanted.properties) <= set(standing.properties)  # a provider may add its own
         )
         if self._rules.registry != "txt":
             return () if same else (Part(standing, wanted),)

@@ -18,6 +18,7 @@ from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark.providers.dns.names import BadName, normal
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.providers.dns.webhook import WebhookProvider
 from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
 
 Many = tuple[str, ...]
@@ -26,7 +27,8 @@ Many = tuple[str, ...]
 class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are served where, and under whose name."""
 
-    dns_provider: Annotated[str, Meta(description="memory or rfc2136")] = "memory"
+    dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
+    dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
     dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
@@ -115,8 +117,10 @@ def provider_of(settings: DnsSettings) -> Provider:
             return MemoryProvider(zones)
         case "rfc2136":
             return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
+        case "webhook":
+            return WebhookProvider(settings.dns_webhook_url, timeout=settings.dns_request_timeout)
         case other:
-            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory and rfc2136")
+            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory, rfc2136 and webhook")
 
 
 def server_of(settings: DnsSettings) -> Server:
