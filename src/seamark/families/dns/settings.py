@@ -13,6 +13,7 @@ from seamark.core.errors import UserError
 from seamark.core.settings import load
 from seamark.families.dns.controller import Timing
 from seamark.families.dns.rules import Domains, Policy, Rules, Selector
+from seamark.families.dns.sources import SOURCES
 from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
@@ -29,6 +30,10 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
     dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
+    dns_sources: Annotated[
+        Many,
+        Meta(description="What has names: crd, service, ingress, gateway, httproute, grpcroute, tlsroute, tcproute"),
+    ] = ("crd",)
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
     dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
@@ -98,9 +103,17 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         labels=Selector.parse(settings.dns_label_filter),
         annotations=Selector.parse(settings.dns_annotation_filter),
         namespace=settings.dns_namespace,
+        sources=sources_of(settings),
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
     )
+
+
+def sources_of(settings: DnsSettings) -> frozenset[str]:
+    """DNSEndpoints are read in any case: it is they who have a status."""
+    if unknown := set(settings.dns_sources) - {"crd", *SOURCES}:
+        raise UserError(f"dns_sources: {', '.join(sorted(unknown))}", hint=f"there are crd, {', '.join(SOURCES)}")
+    return frozenset(("crd", *settings.dns_sources))
 
 
 def timing_of(settings: DnsSettings) -> Timing:
