@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from seamark.core.errors import Retry
+from seamark.core.transport import Answer, Request
 from seamark.families.dns.rules import Domains, Rules, Selector
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record
 from tests.dns.running import Cluster, cluster, endpoint, operating, until
 
 ZONE = "example.test"
+HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
 
 
 def rules(**more: Any) -> Rules:
@@ -165,5 +168,47 @@ def test_records_that_an_object_no_longer_names_go_also_from_a_zone_that_it_has_
                 lambda: world.get("www")["metadata"]["annotations"] == {"externaldns.k8s.io/zones": "other.test"},
                 lambda: world.get("www")["metadata"],
             )
+
+    asyncio.run(story())
+
+
+def test_a_service_has_its_name_while_it_is_there_and_keeps_it_while_it_has_no_address() -> None:
+    provider = MemoryProvider((ZONE,))
+    world = cluster()
+    path = "/api/v1/namespaces/default/services"
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "default", "annotations": {HOSTNAME: f"web.{ZONE}"}},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+    }
+
+    def balance(*addresses: str) -> None:
+        status = {"status": {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}}
+        body = json.dumps(status).encode()
+        request = Request("PATCH", f"{path}/web/status", body=body, content_type="application/merge-patch+json")
+        answer = world.store.handle(request)
+        assert isinstance(answer, Answer)
+        assert answer.status == 200, answer.body
+
+    def served() -> tuple[str, ...]:
+        found = provider.content(ZONE).get((f"web.{ZONE}", "A", ""))
+        return found.targets if found is not None else ()
+
+    async def story() -> None:
+        world.store.create(service)
+        async with operating(world, provider, rules(sources=frozenset(("crd", "service")))):
+            await asyncio.sleep(0.2)
+            assert served() == ()
+            balance("192.0.2.5")
+            await until(lambda: served() == ("192.0.2.5",), "it has its name")
+            balance("192.0.2.6")
+            await until(lambda: served() == ("192.0.2.6",), "its name leads to its new address")
+            reads = provider.reads
+            balance()
+            await until(lambda: provider.reads > reads + 3, "the zone is read")
+            assert served() == ("192.0.2.6",)
+            world.store.delete("services", "default", "web")
+            await until(lambda: not provider.content(ZONE).names, "nothing is left")
 
     asyncio.run(story())

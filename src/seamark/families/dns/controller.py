@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec
-from seamark.api.meta import Key
+from seamark.api.dnssources import AddressedGateway
+from seamark.api.meta import Key, Object
 from seamark.core.cache import Index
 from seamark.core.calls import Results
 from seamark.core.controller import Controller, Group
@@ -19,11 +22,13 @@ from seamark.families.dns.plan import Claim, Planner
 from seamark.families.dns.reconcile import Seen, announce, desire, judge, remembered
 from seamark.families.dns.registry import Registry
 from seamark.families.dns.rules import Rules
+from seamark.families.dns.sources import SOURCES, SourceKind, endpoints_of, names_of
 from seamark.families.dns.state import CONDITIONS, FINALIZER, ZONES, Ref, ZoneReport
 from seamark.families.dns.wishes import Wishes, wishes
 from seamark.families.dns.work import Work
 from seamark.families.dns.zone import SeenZone, Subject
-from seamark.providers.dns.model import Provider
+from seamark.providers.dns.model import Provider, zone_of
+from seamark.providers.dns.names import BadName, normal
 
 SOURCE = "crd"
 Claims = Mapping[str, tuple[Claim, ...]]  # by zone
@@ -52,6 +57,10 @@ class Wiring:
         self.work = Work(provider, timing.shelf_life)
         self.reports: Reports[ZoneReport] = Reports("zone reports")
         self.of_zone = Index(DNSEndpoint, self.zones_of, "endpoints of a zone")
+        self.others = {
+            SOURCES[name]: Index(SOURCES[name].kind, partial(self.zones_of_other, SOURCES[name]), f"{name}s of a zone")
+            for name in sorted(rules.sources & set(SOURCES))
+        }
 
     def wishes_of(self, endpoint: DNSEndpoint) -> Wishes:
         known = self._read.get(endpoint.key)
@@ -68,7 +77,19 @@ class Wiring:
         known = [zone for zone in remembered(endpoint) if zone in self._rules.zones]
         return dict.fromkeys([*self.wishes_of(endpoint).zones, *known])
 
-    def hidden(self, endpoint: DNSEndpoint) -> bool:
+    def zones_of_other(self, source: SourceKind, obj: Object) -> Iterable[str]:
+        return dict.fromkeys(zone for name in names_of(source, obj) if (zone := self._zone_of(name)) is not None)
+
+    def keyed(self, source: SourceKind) -> Callable[[Any], list[Key]]:
+        return lambda obj: keys(self.zones_of_other(source, obj))
+
+    def _zone_of(self, name: str) -> str | None:
+        try:
+            return zone_of(normal(name), self._rules.zones)
+        except BadName:
+            return None
+
+    def hidden(self, endpoint: Object) -> bool:
         rules, meta = self._rules, endpoint.metadata
         if endpoint.deleting:
             return False  # what we have marked, we let go
@@ -81,9 +102,9 @@ class Wiring:
     def observe_zone(self, view: View, key: Key, results: Results) -> SeenZone | None:
         zone = "" if key.name == "." else key.name
         found = view.by(self.of_zone, zone)
-        if not found:
-            return None
-        subjects = self._subjects_of(zone, found)
+        if not found and not self.others:
+            return None  # objects of other kinds have no finalizer: after the last of them there is still work
+        subjects = (*self._subjects_of(zone, found), *self._other_subjects(view, zone))
         fact = view.fact(self.work.contents, zone)
         content = fact.value if isinstance(fact, Fresh | Stale) else None
         refused = view.fact(self.work.refusals, zone)
@@ -108,11 +129,27 @@ class Wiring:
         for endpoint in found:
             key = endpoint.key
             known = before.get(key)
-            after[key] = known if known is not None and known[0] is endpoint else (endpoint, self._subject(endpoint))
+            after[key] = known if known is not None and known[0] is endpoint else (endpoint, self.subject(endpoint))
         self._subjects[zone] = after
         return tuple(subject for _, subject in after.values())
 
-    def _subject(self, endpoint: DNSEndpoint) -> Subject:
+    def _other_subjects(self, view: View, zone: str) -> Iterator[Subject]:
+        for source, index in self.others.items():
+            for obj in view.by(index, zone):
+                meta = obj.metadata
+                ref = Ref(source.name, meta.namespace, meta.name)
+                found = wishes(endpoints_of(source, obj, partial(view.get, AddressedGateway)), self._rules)
+                yield Subject(
+                    ref=ref,
+                    key=(source.name, obj.key),
+                    uid=meta.uid,
+                    generation=meta.generation,
+                    wishes=found,
+                    claims=zones.claims_of(ref, found, settled=True),
+                    hidden=self.hidden(obj) or found == Wishes(),  # without an address, what stands is let alone
+                )
+
+    def subject(self, endpoint: DNSEndpoint) -> Subject:
         meta, found = endpoint.metadata, self.wishes_of(endpoint)
         ref = Ref(SOURCE, meta.namespace, meta.name)
         settled = not self._rules.finalizing or FINALIZER in (meta.finalizers or ())
@@ -150,14 +187,22 @@ class Wiring:
         return Seen(endpoint, found, said, self._rules)
 
 
+def keys(found: Iterable[str]) -> list[Key]:
+    return [Key("", zone or ".") for zone in found]
+
+
 def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) -> tuple[Declaration, ...]:
     timing = timing or Timing()
     wiring = Wiring(provider, rules, timing)
     return (
         Group(
             name="dnszones",
-            keyed={DNSEndpoint: lambda endpoint: [Key("", zone or ".") for zone in wiring.zones_of(endpoint)]},
-            indexes=(wiring.of_zone,),
+            keyed={
+                DNSEndpoint: lambda endpoint: keys(wiring.zones_of(endpoint)),
+                **{source.kind: wiring.keyed(source) for source in wiring.others},
+            },
+            reads=(AddressedGateway,) if any(source.name.endswith("route") for source in wiring.others) else (),
+            indexes=(wiring.of_zone, *wiring.others.values()),
             sources=(wiring.work.contents, wiring.work.refusals),
             observe=wiring.observe_zone,
             desire=zones.desire,

@@ -220,7 +220,7 @@ class Planner:
         same = standing is not None and (
             standing.targets == wanted.targets
             and wanted.ttl in (0, standing.ttl)
-            and standing.properties == wanted.properties
+            and set(wanted.properties) <= set(standing.properties)  # a provider may add its own
         )
         if self._rules.registry != "txt":
             return () if same else (Part(standing, wanted),)
@@ -278,12 +278,23 @@ def _merged(winners: Sequence[Claim]) -> Record:
     return Record(first.name, first.type, targets, first.ttl, first.set_identifier, first.properties)
 
 
+KINDS = {
+    "crd": "DNSEndpoint",
+    "service": "Service",
+    "ingress": "Ingress",
+    "gateway": "Gateway",
+    "httproute": "HTTPRoute",
+    "grpcroute": "GRPCRoute",
+    "tlsroute": "TLSRoute",
+    "tcproute": "TCPRoute",
+}
+
+
 def _called(who: Ref, to: Ref) -> str:
     """A name out of another namespace is not told."""
-    kinds = {"crd": "DNSEndpoint"}
     if who == to:
         return "the same object"
-    kind = kinds.get(who.source, who.source)
+    kind = KINDS.get(who.source, who.source)
     return f"{kind} {who.name}" if who.namespace == to.namespace else f"a {kind} in another namespace"
 
 

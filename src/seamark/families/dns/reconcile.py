@@ -11,6 +11,7 @@ from seamark.core.apply import Answers
 from seamark.core.conditions import TRUE
 from seamark.core.controller import Wanted
 from seamark.core.events import Notice
+from seamark.core.redaction import redact
 from seamark.families.dns.rules import Rules
 from seamark.families.dns.state import (
     ACCEPTED,
@@ -181,7 +182,7 @@ def shown(seen: Seen, told: tuple[Row, ...]) -> tuple[EndpointStatus, ...]:
             record_type=endpoints[row.index].record_type[:LONGEST_WORDS],
             state=row.state,
             reason=row.reason,
-            message=row.message[:LONGEST_WORDS],
+            message=redact(row.message)[:LONGEST_WORDS],  # conditions do this by themselves
         )
         for row in rows
     )

@@ -13,11 +13,13 @@ from seamark.core.errors import UserError
 from seamark.core.settings import load
 from seamark.families.dns.controller import Timing
 from seamark.families.dns.rules import Domains, Policy, Rules, Selector
+from seamark.families.dns.sources import SOURCES
 from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark.providers.dns.names import BadName, normal
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.providers.dns.webhook import WebhookProvider
 from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
 
 Many = tuple[str, ...]
@@ -26,7 +28,12 @@ Many = tuple[str, ...]
 class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are served where, and under whose name."""
 
-    dns_provider: Annotated[str, Meta(description="memory or rfc2136")] = "memory"
+    dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
+    dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
+    dns_sources: Annotated[
+        Many,
+        Meta(description="What has names: crd, service, ingress, gateway, httproute, grpcroute, tlsroute, tcproute"),
+    ] = ("crd",)
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
     dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
@@ -96,9 +103,17 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         labels=Selector.parse(settings.dns_label_filter),
         annotations=Selector.parse(settings.dns_annotation_filter),
         namespace=settings.dns_namespace,
+        sources=sources_of(settings),
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
     )
+
+
+def sources_of(settings: DnsSettings) -> frozenset[str]:
+    """DNSEndpoints are read in any case: it is they who have a status."""
+    if unknown := set(settings.dns_sources) - {"crd", *SOURCES}:
+        raise UserError(f"dns_sources: {', '.join(sorted(unknown))}", hint=f"there are crd, {', '.join(SOURCES)}")
+    return frozenset(("crd", *settings.dns_sources))
 
 
 def timing_of(settings: DnsSettings) -> Timing:
@@ -115,8 +130,10 @@ def provider_of(settings: DnsSettings) -> Provider:
             return MemoryProvider(zones)
         case "rfc2136":
             return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
+        case "webhook":
+            return WebhookProvider(settings.dns_webhook_url, timeout=settings.dns_request_timeout)
         case other:
-            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory and rfc2136")
+            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory, rfc2136 and webhook")
 
 
 def server_of(settings: DnsSettings) -> Server:

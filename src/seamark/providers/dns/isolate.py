@@ -34,7 +34,7 @@ def batches(provider: Provider, changes: Sequence[Change]) -> Iterator[list[Chan
     filled = 0.0
     for change in changes:
         weight = provider.weigh(change)
-        if batch and filled + weight > 1.0:
+        if batch and filled + weight > 1.0 + 1e-9:
             yield batch
             batch, filled = [], 0.0
         batch.append(change)

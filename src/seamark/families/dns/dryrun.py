@@ -1,0 +1,75 @@
+"""What would be done, without doing it: the plan of every zone for these objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seamark.api.dns import DNSEndpoint
+from seamark.families.dns import zone as zones
+from seamark.families.dns.controller import Timing, Wiring
+from seamark.families.dns.plan import Planner
+from seamark.families.dns.registry import Registry
+from seamark.families.dns.rules import Rules
+from seamark.families.dns.zone import Subject
+from seamark.providers.dns.model import Change, Provider, Record
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One change, or one record that is not served and why."""
+
+    zone: str
+    action: str
+    name: str
+    type: str
+    before: str = ""
+    after: str = ""
+    why: str = ""
+
+
+async def dry_run(provider: Provider, rules: Rules, endpoints: Iterable[DNSEndpoint]) -> list[Planned]:
+    """As if every object were marked already; nothing is written, neither to the cluster nor to a name server."""
+    wiring = Wiring(provider, rules, Timing())
+    subjects = [_settled(wiring.subject(endpoint)) for endpoint in endpoints]
+    found = [
+        Planned("", problem.reason, *_named(subject, problem.index), why=f"{subject.ref.resource}: {problem.message}")
+        for subject in subjects
+        if not subject.hidden
+        for problem in subject.wishes.problems
+    ]
+    for zone in rules.zones:
+        found += await _zone(provider, rules, zone, subjects)
+    return found
+
+
+async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[Subject]) -> list[Planned]:
+    content = await provider.read(zone)
+    plan = Planner(rules, Registry(rules)).plan(content, zones.claims(zone, subjects), zones.held(subjects))
+    refused = [
+        Planned(zone, verdict.reason, verdict.slot[0], verdict.slot[1], why=f"{ref.resource}: {verdict.message}")
+        for (ref, _index), verdict in plan.verdicts.items()
+        if verdict.reason
+    ]
+    return [*(_change(zone, change) for change in plan.changes), *refused]
+
+
+def _change(zone: str, change: Change) -> Planned:
+    first = change.parts[0]
+    name, type_, _ = change.slot
+    return Planned(zone, change.verb, name, type_, _targets(first.before), _targets(first.after))
+
+
+def _targets(record: Record | None) -> str:
+    if record is None:
+        return ""
+    return ",".join(record.targets) + (f" ({record.ttl} s)" if record.ttl else "")
+
+
+def _named(subject: Subject, index: int) -> tuple[str, str]:
+    found = next((problem.slot for problem in subject.wishes.problems if problem.index == index), None)
+    return (found[0], found[1]) if found else ("?", "?")
+
+
+def _settled(subject: Subject) -> Subject:
+    return replace(subject, settled=True, claims=zones.claims_of(subject.ref, subject.wishes, settled=True))

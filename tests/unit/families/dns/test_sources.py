@@ -1,0 +1,129 @@
+"""Names of other objects, by annotations and status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from seamark.api.dnssources import AddressedGateway
+from seamark.api.meta import Key
+from seamark.families.dns.sources import SOURCES, endpoints_of, names_of, seconds
+
+NEW, OLD = "external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"
+BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}]}}
+GATEWAY = {"metadata": {"name": "gw", "namespace": "ns"}, "status": {"addresses": [{"value": "192.0.2.7"}]}}
+
+
+def asked(source: str, **manifest: Any) -> list[str]:
+    """What it wishes for: `www.example.org A 192.0.2.1 60`."""
+    kind = SOURCES[source]
+    annotations = manifest.pop("annotations", {})
+    full = {"metadata": {"name": "x", "namespace": "ns", "annotations": annotations}, **manifest}
+
+    def find(key: Key) -> AddressedGateway | None:
+        return msgspec.convert(GATEWAY, AddressedGateway) if key == Key("ns", "gw") else None
+
+    made = endpoints_of(kind, msgspec.convert(full, kind.kind), find)
+    return [f"{one.dns_name} {one.record_type} {','.join(one.targets)} {one.record_ttl}" for one in made]
+
+
+def accepted(status: str = "True") -> dict[str, Any]:
+    return {"parents": [{"parentRef": {"name": "gw"}, "conditions": [{"type": "Accepted", "status": status}]}]}
+
+
+LB = {"spec": {"type": "LoadBalancer"}, "status": BALANCED}
+
+
+@pytest.mark.parametrize(
+    ("source", "manifest", "expected"),
+    {
+        "a load balancer": (
+            "service",
+            {**LB, "annotations": {f"{NEW}hostname": "a.test, b.test", f"{NEW}ttl": "60"}},
+            [
+                "a.test A 192.0.2.1 60",
+                "a.test AAAA 2001:db8::1 60",
+                "b.test A 192.0.2.1 60",
+                "b.test AAAA 2001:db8::1 60",
+            ],
+        ),
+        "the old prefix": (
+            "service",
+            {"spec": {"type": "LoadBalancer"}, "annotations": {f"{OLD}hostname": "a.test", f"{OLD}target": "lb.test"}},
+            ["a.test CNAME lb.test 0"],
+        ),
+        "the new prefix counts": (
+            "service",
+            {
+                **LB,
+                "annotations": {f"{OLD}hostname": "old.test", f"{NEW}hostname": "new.test", f"{NEW}target": "t.test"},
+            },
+            ["new.test CNAME t.test 0"],
+        ),
+        "no address yet": (
+            "service",
+            {"spec": {"type": "LoadBalancer"}, "annotations": {f"{NEW}hostname": "a.test"}},
+            [],
+        ),
+        "no name": ("service", LB, []),
+        "somebody else's": (
+            "service",
+            {**LB, "annotations": {f"{NEW}hostname": "a.test", f"{NEW}controller": "other"}},
+            [],
+        ),
+        "an internal name": (
+            "service",
+            {"spec": {"clusterIP": "10.0.0.1"}, "annotations": {f"{NEW}internal-hostname": "in.test"}},
+            ["in.test A 10.0.0.1 0"],
+        ),
+        "a headless service has no internal address": (
+            "service",
+            {"spec": {"clusterIP": "None"}, "annotations": {f"{NEW}internal-hostname": "in.test"}},
+            [],
+        ),
+        "an external name": (
+            "service",
+            {"spec": {"type": "ExternalName", "externalName": "far.test"}, "annotations": {f"{NEW}hostname": "a.test"}},
+            ["a.test CNAME far.test 0"],
+        ),
+        "an ingress": (
+            "ingress",
+            {"spec": {"rules": [{"host": "a.test"}, {}], "tls": [{"hosts": ["b.test"]}]}, "status": BALANCED},
+            ["a.test A 192.0.2.1 0", "a.test AAAA 2001:db8::1 0", "b.test A 192.0.2.1 0", "b.test AAAA 2001:db8::1 0"],
+        ),
+        "a gateway": (
+            "gateway",
+            {"status": GATEWAY["status"], "annotations": {f"{NEW}hostname": "g.test"}},
+            ["g.test A 192.0.2.7 0"],
+        ),
+        "a route": ("httproute", {"spec": {"hostnames": ["r.test"]}, "status": accepted()}, ["r.test A 192.0.2.7 0"]),
+        "a route that is not accepted": (
+            "httproute",
+            {"spec": {"hostnames": ["r.test"]}, "status": accepted("False")},
+            [],
+        ),
+        "a TCP route has its name by annotation": (
+            "tcproute",
+            {"status": accepted(), "annotations": {f"{NEW}hostname": "t.test"}},
+            ["t.test A 192.0.2.7 0"],
+        ),
+    }.values(),
+)
+def test_an_object_has_these_names(source: str, manifest: dict[str, Any], expected: list[str]) -> None:
+    assert asked(source, **manifest) == expected
+
+
+def test_a_deleted_object_has_no_names() -> None:
+    kind = SOURCES["ingress"]
+    manifest = {
+        "metadata": {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"rules": [{"host": "a"}]},
+    }
+    assert names_of(kind, msgspec.convert(manifest, kind.kind)) == []
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", 0), ("60", 60), ("1m30s", 90), ("2h", 7200), ("nonsense", 0)])
+def test_a_ttl_is_in_seconds_or_a_duration(text: str, expected: int) -> None:
+    assert seconds(text) == expected
