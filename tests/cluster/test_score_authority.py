@@ -5,8 +5,11 @@ The roles, accounts and policies are those that `seamark score authority` prints
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +18,17 @@ from seamark.cluster.real.plane import ControlPlane
 from seamark.core.rbac import Grant
 from seamark.families.score.authority import CONTRACT, documents, needed
 from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
+from seamark.families.score.family import SCORE, without_runtime
 from tests.cluster.requests import Answer, eventually, install, request
-from tests.cluster.score_operator import MERGE, Cluster, running_as, send_as
+from tests.cluster.score_operator import MERGE, Cluster, running, running_as, send_as
 
 SYSTEM = "score-system"
 URL = "https://app.example.com"
-ECS = "spec: {profiles: [{name: web-service, backends: [{backendId: e, runtimeClass: ecs}]}]}"
+ECS = """
+spec:
+  profiles: [{name: any, backends: [{backendId: e, runtimeClass: ecs}]}]
+  defaults: {profile: any}
+"""
 PATHS = {
     "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
@@ -165,3 +172,23 @@ def test_a_developer_sees_no_exposures_and_needs_none(plane: ControlPlane) -> No
     assert may("workloadplans", "get")
     for verb in ("get", "list", "watch", "create", "patch"):
         assert not may("workloadexposures", verb)
+
+
+def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlPlane, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "score.md").read_text()
+    program = tmp_path / "runtime.py"
+    program.write_text(guide.partition("```python\n")[2].partition("```")[0])
+    cluster = Cluster(plane, "default")
+    arguments = [plane.url, str(plane.ca), token(plane, "ecs"), "ecs"]
+    with running(plane, without_runtime(), "admin"):
+        runtime = subprocess.Popen([sys.executable, "-W", "ignore", str(program), *arguments], stderr=subprocess.PIPE)
+        try:
+            cluster.apply("guided")
+            cluster.until_endpoint("https://guided.default.example.com", "guided")
+            cluster.until_said("Ready", "True", "Succeeded", "guided")
+            cluster.edit({"spec": {"containers": {"main": {"image": "nginx:2"}}}}, "guided")
+            cluster.until_said("Ready", "True", "Succeeded", "guided")
+        finally:
+            runtime.kill()
+            _, words = runtime.communicate()
+        assert words == b"", words

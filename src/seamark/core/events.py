@@ -91,6 +91,7 @@ class Events:
             said.at, said.told = now, said.count
         else:
             said = self._said[name] = _Said(now)
+            self._metrics.notices.labels(obj.RESOURCE.kind, reason).inc()
             while len(self._said) > 10 * self._limit:
                 self._said.popitem(last=False)
         if len(self._pending) >= self._limit:

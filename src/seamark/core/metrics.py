@@ -43,6 +43,9 @@ class Metrics:
         self.events_dropped = Counter(
             "seamark_events_dropped", "Events that the API server did not take", registry=registry
         )
+        self.notices = Counter(
+            "seamark_notices", "What users were told by events, once a wording", ["kind", "reason"], registry=registry
+        )
         self.leading = Gauge("seamark_leader", "1 while this process holds the lease", registry=registry)
 
 

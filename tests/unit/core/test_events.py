@@ -198,3 +198,13 @@ def test_an_event_about_an_object_without_namespace_goes_to_default() -> None:
 
     (request,) = told(test)[0]
     assert "/namespaces/default/" in request.path
+
+
+def test_what_was_told_is_counted_by_its_reason_each_wording_once() -> None:
+    async def test(events: Events) -> None:
+        for message in ("one", "one", "two"):
+            events.notice(LAMP, Notice("InvalidURL", message))
+
+    metrics = told(test)[1]
+    labels = {"kind": LAMP.RESOURCE.kind, "reason": "InvalidURL"}
+    assert metrics.registry.get_sample_value("seamark_notices_total", labels) == 2

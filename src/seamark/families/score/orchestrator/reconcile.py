@@ -26,6 +26,7 @@ from seamark.api.score import (
 )
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
+from seamark.core.redaction import redact
 from seamark.families.score import selection
 from seamark.families.score.config import Backend, Config
 from seamark.families.score.orchestrator.resolve import Waiting, Wrong, check_names, cycle, plain_values
@@ -192,7 +193,7 @@ def inputs_valid(verdict: Verdict, answers: Answers) -> Condition:
 
 def summary(seen: Seen, answers: Answers, key: str) -> ClaimSummary:
     if refusal := answers.refusal(claim_role(key)):
-        return ClaimSummary(key=key, phase="Failed", reason="ClaimFailed", message=refusal.message)
+        return ClaimSummary(key=key, phase="Failed", reason="ClaimFailed", message=redact(refusal.message))
     claim = seen.claims.get(key)
     status = claim.status if claim is not None else None
     if claim is None or status is None or status.observed_generation != claim.metadata.generation:

@@ -7,6 +7,7 @@ from seamark.api.meta import ObjectMeta
 from seamark.api.score import ClaimOutputs, NamedRef, ResourceClaimStatus
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
+from seamark.core.redaction import redact
 from seamark.families.score.provisioner.state import OUTPUTS, Seen
 
 
@@ -41,4 +42,4 @@ def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
 
 
 def failed(message: str) -> ResourceClaimStatus:
-    return ResourceClaimStatus(phase="Failed", reason="ClaimFailed", message=message)
+    return ResourceClaimStatus(phase="Failed", reason="ClaimFailed", message=redact(message))
