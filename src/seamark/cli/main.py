@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import agent, cluster, crds, dev, edge, kubelet, roles
+from seamark.cli import agent, cluster, crds, dev, dns, edge, kubelet, roles, score
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -24,6 +24,8 @@ app.command("edge")(edge.command)
 app.command("agent")(agent.command)
 cluster.app.command("kubelet")(kubelet.kubelet)
 app.add_typer(cluster.app, name="cluster")
+app.add_typer(dns.app, name="dns")
+app.add_typer(score.app, name="score")
 
 
 def version(wanted: bool) -> None:
