@@ -62,7 +62,8 @@ def catch(bug: Bug) -> Caught:
         bug.sources()
     except NotApplicableError as error:
         return Caught(bug.name, trouble=f"the bug can't be planted any more: {error}")
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
+    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "tests.simulation.seeded_bugs", "--bug", bug.name]
     try:
         done = subprocess.run(

@@ -16,6 +16,7 @@ from tests.simulation.runner import FAMILIES, simulate, undisturbed
 from tests.simulation.schedules import Schedule, simpler
 
 ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
 DIGEST = """
 import hashlib, sys
 from tests.simulation.runner import set_up, simulate
@@ -40,7 +41,7 @@ def test_every_seed_replays_to_the_byte(family: str) -> None:
 
 def test_a_seed_replays_in_another_process() -> None:
     words = ["sample/7/hasty/3:CRASH_AFTER,9:GONE", "sample/8/calm/12:RESTORE", "election/0/calm/3:PAUSE"]
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": PATHS}
     runs = [
         subprocess.run(
             [sys.executable, "-c", DIGEST, *words],

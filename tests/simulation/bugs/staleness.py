@@ -203,11 +203,4 @@ BUGS = (
             ),
         ),
     ),
-    Bug(
-        "echo after a pass",
-        KIND,
-        "our own write is taken for an echo even if a pass has not seen it",
-        (Change("core/waker.py", "        self._echoes.pop(item, None)\n\n    def passed", "\n    def passed"),),
-        first=("sample/260/calm/18:FORBIDDEN,19:RESTORE", "sample/0/calm/18:FORBIDDEN,19:RESTORE"),
-    ),
 )
