@@ -43,6 +43,7 @@ class DnsMetrics:
         self.refused = Gauge("seamark_dns_refused_records", "Records that a server refuses", ["zone"], registry=None)
         self.pending = Gauge("seamark_dns_pending_changes", "Changes that are still to come", ["zone"], registry=None)
         self._zones: dict[str, tuple[Tally[str], Tally[str], Tally[str]]] = {}
+        self._held: dict[str, tuple[Content, Tally[str]]] = {}
         self._types: set[str] = set()
 
     @property
@@ -63,12 +64,20 @@ class DnsMetrics:
     def planned(self, zone: str, subjects: Iterable[Subject], plan: Plan | None, content: Content | None) -> None:
         """A zone was planned: what is wished for there, what is held, and what of it is right."""
         wished = Tally(claim.record.type for one in subjects for claim in one.claims.get(zone, ()))
-        held = Tally(record.type for record in content) if content is not None else Tally[str]()
+        held = self._counted(zone, content) if content is not None else Tally[str]()
         verdicts = plan.verdicts.values() if plan is not None else ()
         right = Tally(verdict.slot[1] for verdict in verdicts if verdict.in_place)
         self._zones[zone] = (wished, held, right)
         self.pending.labels(zone).set(len(plan.changes) if plan is not None else 0)
         self._show()
+
+    def _counted(self, zone: str, content: Content) -> Tally[str]:
+        """By type; counted once for each content."""
+        known = self._held.get(zone)
+        if known is None or known[0] is not content:
+            known = (content, Tally(record.type for record in content))
+            self._held[zone] = known
+        return known[1]
 
     def _show(self) -> None:
         gauges = (self.source_records, self.registry_records, self.verified)
