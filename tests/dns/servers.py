@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ipaddress
 import shutil
 import signal
 import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import dns.exception
@@ -19,9 +21,13 @@ import dns.rcode
 import dns.rdatatype
 import dns.tsig
 import dns.update
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from seamark.cluster.real.ports import Ports
-from seamark.providers.dns.link import Server, TsigKey
+from seamark.providers.dns.link import Server, TsigKey, tls_context
 
 ADDRESS = "127.0.0.1"
 SECRET = base64.b64encode(b"a secret of thirty-two bytes ...").decode()
@@ -128,12 +134,20 @@ class Bind(NameServer):
         self._transfers = transfers
         super().__init__(directory)
 
+    def over_tls(self) -> Server:
+        """The same server on its other port, whose certificate is trusted."""
+        return Server(ADDRESS, self.tls_port, KEY, tls_context(str(self.directory / "cert.pem")), timeout=5.0)
+
     def configure(self) -> None:
         zones = "".join(self._zone(zone) for zone in ZONES)
+        self.tls_port = self._ports.reserve()
+        certify(self.directory)
         (self.directory / "named.conf").write_text(
             f"""
             key "{KEY.name}" {{ algorithm {KEY.algorithm}; secret "{KEY.secret}"; }};
+            tls ours {{ cert-file "{self.directory}/cert.pem"; key-file "{self.directory}/key.pem"; }};
             options {{
+              listen-on port {self.tls_port} tls ours {{ {ADDRESS}; }};
               directory "{self.directory}"; pid-file none; session-keyfile none;
               managed-keys-directory "{self.directory}";
               listen-on port {self.port} {{ {ADDRESS}; }}; listen-on-v6 {{ none; }};
@@ -155,6 +169,24 @@ class Bind(NameServer):
 
     def command(self) -> Sequence[str]:
         return [self._binary, "-f", "-c", str(self.directory / "named.conf"), "-n", "1", "-L", "named.log"]
+
+
+def certify(directory: Path) -> None:
+    """A key and a certificate for loopback that signs itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "name server of tests")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(ADDRESS))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form, secrecy = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (directory / "key.pem").write_bytes(key.private_bytes(pem, form, secrecy))
+    (directory / "cert.pem").write_bytes(certificate.public_bytes(pem))
 
 
 class Knot(NameServer):

@@ -10,10 +10,11 @@ from typing import Any
 
 from seamark.families.dns.controller import Timing
 from seamark.families.dns.rules import Policy, Rules
-from seamark.providers.dns.link import TsigKey
+from seamark.providers.dns.link import Server, TsigKey, tls_context
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.wire.txt import Names, Values
 from tests.dns.running import TIMING, Cluster, cluster, endpoint, operating, until
-from tests.dns.servers import DENIED, SECRET, ZONE, ZONES, Bind
+from tests.dns.servers import DENIED, KEY, SECRET, ZONE, ZONES, Bind
 
 WWW = f"www.{ZONE}"
 
@@ -204,5 +205,38 @@ def test_five_thousand_records(bind: Bind) -> None:
             await until(lambda: all(map(world.ready, everyone)), lambda: world.says("many0"), 120)
             assert bind.dig(f"r49-99.{ZONE}", "A") == ["192.0.2.1"]
             assert len(world.get("many0")["status"]["endpoints"]) == 100
+
+    asyncio.run(story())
+
+
+def test_records_are_served_over_tls_under_encrypted_ownership_and_a_restart_changes_nothing(bind: Bind) -> None:
+    under = rules(names=Names(prefix="own-"), values=Values(b"0123456789abcdef0123456789abcdef"))
+
+    async def story() -> None:
+        world = cluster()
+        one(world)
+        first = Rfc2136Provider(bind.over_tls(), ZONES)
+        async with operating(world, first, under):
+            await until(lambda: world.ready("www"), lambda: world.says("www"))
+        (value,) = bind.dig(f"own-a-{WWW}", "TXT")
+        assert "heritage" not in value
+        second = Rfc2136Provider(bind.over_tls(), ZONES)
+        async with operating(world, second, under):
+            await asyncio.sleep(1.0)
+        assert second.updates == 0
+        async with operating(world, second, rules(names=Names(prefix="own-"))):
+            await until(lambda: world.says("www", "Accepted")[1] == "NotOwned", lambda: world.says("www", "Accepted"))
+
+    asyncio.run(story())
+
+
+def test_a_certificate_that_is_not_trusted_is_told(bind: Bind) -> None:
+    async def story() -> None:
+        world = cluster()
+        one(world)
+        server = Server("127.0.0.1", bind.tls_port, KEY, tls_context(), timeout=5.0)
+        async with operating(world, Rfc2136Provider(server, ZONES), rules()):
+            await until(lambda: world.says("www")[1] == "Failed", lambda: world.says("www"))
+        assert "certificate" in world.says("www")[2]
 
     asyncio.run(story())

@@ -8,6 +8,7 @@ from typing import Any
 
 from seamark.core.errors import Retry
 from seamark.core.transport import Answer, Request
+from seamark.families.dns.once import answered
 from seamark.families.dns.rules import Domains, Rules, Selector
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record
@@ -212,3 +213,18 @@ def test_a_service_has_its_name_while_it_is_there_and_keeps_it_while_it_has_no_a
             await until(lambda: not provider.content(ZONE).names, "nothing is left")
 
     asyncio.run(story())
+
+
+def test_a_sync_that_is_done_once_ends_with_the_names_of_those_that_are_not_served() -> None:
+    provider = MemoryProvider((ZONE,), deny=[f"no.{ZONE}"])
+    world = cluster()
+
+    async def story() -> list[str]:
+        world.apply("yes", endpoint(f"yes.{ZONE}", "A", "192.0.2.1"))
+        world.apply("no", endpoint(f"no.{ZONE}", "A", "192.0.2.1"))
+        async with operating(world, provider, rules()) as operator:
+            return await answered(operator, 20)
+
+    left = asyncio.run(story())
+    assert left == [f"default/no: Failed to sync: no.{ZONE} A: the server refused it (REFUSED)"]
+    assert world.ready("yes")

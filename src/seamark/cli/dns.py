@@ -1,9 +1,12 @@
-"""seamark dns: see what would be done, and serve our DNS providers to others."""
+"""seamark dns: see what would be done, do it once, and serve our DNS providers to others."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
+from random import Random
 from typing import Annotated
 
 import typer
@@ -15,17 +18,23 @@ from rich.table import Table
 from seamark.api.dns import DNSEndpoint
 from seamark.core import log
 from seamark.core.client import Client
+from seamark.core.clock import SystemClock
 from seamark.core.connection import connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+from seamark.families.dns.controller import controllers
 from seamark.families.dns.dryrun import Planned, dry_run
-from seamark.families.dns.settings import DnsSettings, loaded, provider_of, rules_of
+from seamark.families.dns.once import answered
+from seamark.families.dns.settings import DnsSettings, loaded, provider_of, rules_of, timing_of
 from seamark.providers.dns.webhook_server import WebhookServer
 
 app = typer.Typer(no_args_is_help=True, help="DNS records: what would be done, and our providers for others.")
 
 Kubeconfig = Annotated[str, typer.Option(help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option(help="Which context of it.")]
+Seconds = Annotated[float, typer.Option(help="How long to wait for answers.")]
 Address = Annotated[str, typer.Option(help="Where to listen, as HOST:PORT.")]
 
 
@@ -34,6 +43,15 @@ def plan(kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Print as a table what the operator would do to the zones now. Nothing is written."""
     found = uvloop.run(_plan(loaded(), kubeconfig, context))
     Console().print(table(found) if found else "The zones are as they should be.")
+
+
+@app.command("sync")
+def sync(kubeconfig: Kubeconfig = "", context: Context = "", seconds: Seconds = 300.0) -> None:
+    """Sync once and end: 0 if every DNSEndpoint is served, 1 if one is not. It waits for its turn as the leader."""
+    left = uvloop.run(_sync(loaded(), kubeconfig, context, seconds))
+    for words in left:
+        typer.echo(words, err=True)
+    raise typer.Exit(1 if left else 0)
 
 
 @app.command("webhook")
@@ -58,6 +76,23 @@ async def _plan(settings: DnsSettings, kubeconfig: str, context: str) -> list[Pl
         endpoints = await client.list(DNSEndpoint, namespace=settings.dns_namespace)
         return await dry_run(provider, rules_of(settings, provider), endpoints)
     finally:
+        await transport.close()
+        await provider.close()
+
+
+async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: float) -> list[str]:
+    log.configure("warning")
+    provider = provider_of(settings)
+    transport = await HttpTransport(connect(kubeconfig, context)).open()
+    declared = controllers(provider, rules_of(settings, provider), timing_of(settings))
+    identity = f"{socket.gethostname()}-{os.getpid()}"
+    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, Settings())
+    work = asyncio.get_running_loop().create_task(operator.run())
+    try:
+        return await answered(operator, seconds)
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
         await transport.close()
         await provider.close()
 

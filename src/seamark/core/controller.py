@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from prometheus_client.registry import Collector
+
 from seamark.api.meta import Key, Object
 from seamark.core.apply import Answers
 from seamark.core.cache import Index
@@ -56,6 +58,7 @@ class Declared(Generic[S]):
     ownership: Ownership = field(default_factory=ByReference)
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
     spacing: float = 0.0  # seconds between two passes of a key: for keys that many changes touch
+    collectors: tuple[Collector, ...] = ()  # metrics of the family's own, made without a registry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,8 @@ class Operator:
         self.settings = settings
         self.world = world
         self.metrics = Metrics()
+        for collector in dict.fromkeys(one for controller in controllers for one in controller.collectors):
+            self.metrics.registry.register(collector)
         self.leader = self._leader() if settings.leader_election else None
         client = Client(world.transport, manager=MANAGER, fence=self.leader, timeout=settings.request_timeout)
         owners = {

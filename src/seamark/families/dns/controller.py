@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec
-from seamark.api.dnssources import AddressedGateway
+from seamark.api.dnssources import GATEWAY, AddressedGateway
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Index
 from seamark.core.calls import Results
@@ -111,6 +111,7 @@ class Wiring:
         plan = None
         if content is not None:
             plan = self._planners[zone].plan(content, zones.claims(zone, subjects), zones.held(subjects))
+        self.work.metrics.planned(zone, subjects, plan, content)
         return SeenZone(
             zone=zone,
             subjects=subjects,
@@ -191,6 +192,12 @@ def keys(found: Iterable[str]) -> list[Key]:
     return [Key("", zone or ".") for zone in found]
 
 
+def gateway_kinds(sources: Iterable[SourceKind]) -> tuple[type[Object], ...]:
+    """Those of the Gateway API that are read, with the gateways that routes lead to."""
+    found: list[type[Object]] = [source.kind for source in sources if source.kind.RESOURCE.group == GATEWAY]
+    return tuple(dict.fromkeys([*found, AddressedGateway])) if found else ()
+
+
 def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) -> tuple[Declaration, ...]:
     timing = timing or Timing()
     wiring = Wiring(provider, rules, timing)
@@ -201,7 +208,7 @@ def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) 
                 DNSEndpoint: lambda endpoint: keys(wiring.zones_of(endpoint)),
                 **{source.kind: wiring.keyed(source) for source in wiring.others},
             },
-            reads=(AddressedGateway,) if any(source.name.endswith("route") for source in wiring.others) else (),
+            optional=gateway_kinds(wiring.others),  # the Gateway API may not be installed
             indexes=(wiring.of_zone, *wiring.others.values()),
             sources=(wiring.work.contents, wiring.work.refusals),
             observe=wiring.observe_zone,
@@ -210,6 +217,7 @@ def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) 
             reports=wiring.reports,
             perform=wiring.work.perform,
             spacing=timing.spacing,
+            collectors=wiring.work.metrics.collectors,
         ),
         Controller(
             name="dnsendpoints",

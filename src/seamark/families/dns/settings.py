@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import ssl
 from typing import Annotated
 
 import msgspec
@@ -14,7 +13,7 @@ from seamark.core.settings import load
 from seamark.families.dns.controller import Timing
 from seamark.families.dns.rules import Domains, Policy, Rules, Selector
 from seamark.families.dns.sources import SOURCES
-from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey
+from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey, tls_context
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark.providers.dns.names import BadName, normal
@@ -145,7 +144,7 @@ def server_of(settings: DnsSettings) -> Server:
                 f"dns_tsig_algorithm: {settings.dns_tsig_algorithm}", hint=f"one of {', '.join(ALGORITHMS)}"
             )
         key = TsigKey(settings.dns_tsig_name, settings.dns_tsig_secret, settings.dns_tsig_algorithm)
-    tls = ssl.create_default_context(cafile=settings.dns_tls_ca or None) if settings.dns_tls else None
+    tls = tls_context(settings.dns_tls_ca) if settings.dns_tls else None
     return Server(host, port, key, tls, settings.dns_request_timeout)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seamark.core.conditions import ConditionType
@@ -67,6 +68,7 @@ class Row:
     message: str = ""
 
 
+Refusals = Mapping[Change, str]  # changes that the server refused, with its words
 PROGRAMMED, PENDING, ROW_FAILED, NOT_ACCEPTED = "Programmed", "Pending", "Failed", "NotAccepted"
 
 

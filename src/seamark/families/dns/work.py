@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from seamark.core.errors import Refused, SeamarkError
 from seamark.core.source import Facts, Fresh, Stale
-from seamark.families.dns.state import Read, Update
+from seamark.families.dns.metrics import DnsMetrics
+from seamark.families.dns.state import Read, Refusals, Update
 from seamark.providers.dns.isolate import Outcome, apply_each
 from seamark.providers.dns.model import Change, Content, Moved, Provider
 
-Refusals = Mapping[Change, str]  # changes that the server refused, with its words
 MOST_REFUSALS = 10_000
 NOT_SERVED = "the name server took the update, and does not serve the record"
 
@@ -29,16 +29,23 @@ class Work:
         self.provider = provider
         self.contents: Facts[str, Content] = Facts("zone contents")
         self.refusals: Facts[str, Refusals] = Facts("refused records")
-        self.messages = 0
+        self.metrics = DnsMetrics()
         self._shelf_life = shelf_life
         self._now = now or _loop_time
 
     async def perform(self, action: Read | Update) -> None:
-        match action:
-            case Read(zone=zone):
-                await self._read(zone)
-            case Update():
-                await self._update(action)
+        try:
+            match action:
+                case Read(zone=zone):
+                    await self._read(zone)
+                case Update():
+                    await self._update(action)
+        except Refused:
+            raise  # about one record, which is counted where it is remembered
+        except Exception:
+            self.metrics.failed()
+            raise
+        self.metrics.synced()
 
     async def _read(self, zone: str) -> Content:
         content = await self.provider.read(zone)
@@ -60,7 +67,7 @@ class Work:
             self._note(zone, changes, outcome.refused)
             raise
         finally:
-            self.messages += outcome.messages
+            self.metrics.updates.inc(outcome.messages)
         content = await self.provider.read(zone)
         skipped = {*outcome.refused, *outcome.moved}
         for change in changes:
@@ -88,6 +95,7 @@ class Work:
         known.update(refused)
         while len(known) > MOST_REFUSALS:
             del known[next(iter(known))]
+        self.metrics.refused.labels(zone).set(len(known))
         if known or isinstance(fact, Fresh):
             self.refusals.put(zone, known)
 

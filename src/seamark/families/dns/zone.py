@@ -10,9 +10,19 @@ from seamark.core.apply import Answers
 from seamark.core.calls import Call, Failed, Results
 from seamark.core.controller import Wanted
 from seamark.families.dns.plan import Claim, Held, Plan, Verdict
-from seamark.families.dns.state import NOT_ACCEPTED, PENDING, PROGRAMMED, ROW_FAILED, Read, Ref, Row, Update, ZoneReport
+from seamark.families.dns.state import (
+    NOT_ACCEPTED,
+    PENDING,
+    PROGRAMMED,
+    ROW_FAILED,
+    Read,
+    Ref,
+    Refusals,
+    Row,
+    Update,
+    ZoneReport,
+)
 from seamark.families.dns.wishes import Wishes
-from seamark.families.dns.work import Refusals
 from seamark.providers.dns.model import Change, Content, Slot
 
 READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 120.0

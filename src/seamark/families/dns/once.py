@@ -1,0 +1,39 @@
+"""One sync and an end: until every DNSEndpoint has its answer."""
+
+from __future__ import annotations
+
+import asyncio
+
+from seamark.api.dns import DNSEndpoint
+from seamark.core.conditions import TRUE, UNKNOWN
+from seamark.core.operator import Operator
+from seamark.families.dns.state import READY
+
+LOOK = 0.1
+
+
+async def answered(operator: Operator, seconds: float) -> list[str]:
+    """Waits, for so long, until it is said of every object whether it is served; then names those that are not.
+
+    A refusal is an answer. What is being deleted has to go.
+    """
+    deadline = asyncio.get_running_loop().time() + seconds
+    informer = operator.informers[DNSEndpoint]
+    while not (operator.quiet and informer.synced and all(map(_has_answer, informer.cache))):
+        if asyncio.get_running_loop().time() > deadline:
+            break
+        await asyncio.sleep(LOOK)
+    ready = {endpoint.key: _ready(endpoint) for endpoint in informer.cache}
+    return [f"{key}: {words}" for key, (status, words) in sorted(ready.items()) if status != TRUE]
+
+
+def _has_answer(endpoint: DNSEndpoint) -> bool:
+    return not endpoint.deleting and _ready(endpoint)[0] != UNKNOWN
+
+
+def _ready(endpoint: DNSEndpoint) -> tuple[str, str]:
+    """Ready and its words, for the present generation; Unknown if it speaks of another."""
+    for condition in endpoint.status.conditions if endpoint.status else ():
+        if condition.type == READY.name and condition.observed_generation == endpoint.metadata.generation:
+            return condition.status, condition.message
+    return UNKNOWN, "it has no answer yet"

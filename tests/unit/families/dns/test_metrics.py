@@ -1,0 +1,68 @@
+"""Metrics under the names that ExternalDNS's users know."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from seamark.core.errors import Retry
+from seamark.families.dns.metrics import DnsMetrics
+from seamark.families.dns.state import Read, Update
+from seamark.families.dns.work import Work
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.dns.model import Change, Content, Part, Record
+from tests.unit.families.dns.zones import ZONE, claim, content, owned, plan
+
+
+def shown(metrics: DnsMetrics) -> dict[str, float]:
+    registry = CollectorRegistry()
+    for collector in metrics.collectors:
+        registry.register(collector)
+    lines = [line for line in generate_latest(registry).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_what_is_wished_for_held_and_right_is_counted() -> None:
+    metrics = DnsMetrics()
+    holds = content(owned("a", "www A 192.0.2.1"))
+    metrics.planned(ZONE, (), plan(holds, claim("a", "www A 192.0.2.1"), claim("b", "new A 192.0.2.2")), holds)
+    found = shown(metrics)
+    assert found["external_dns_registry_endpoints_total"] == 2
+    assert found['external_dns_registry_records{record_type="a"}'] == 1
+    assert found['external_dns_controller_verified_records{record_type="a"}'] == 1
+    assert found[f'seamark_dns_pending_changes{{zone="{ZONE}"}}'] == 1
+
+
+class Down(MemoryProvider):
+    async def read(self, zone: str) -> Content:
+        raise Retry("down")
+
+
+def test_failures_are_counted_until_the_next_success() -> None:
+    work = Work(Down((ZONE,)), 60.0)
+    for _ in range(2):
+        with pytest.raises(Retry):
+            asyncio.run(work.perform(Read(ZONE)))
+    found = shown(work.metrics)
+    assert found["external_dns_registry_errors_total"] == 2
+    assert found["external_dns_controller_consecutive_soft_errors"] == 2
+    assert found["external_dns_controller_last_sync_timestamp_seconds"] == 0
+    work.provider = MemoryProvider((ZONE,))
+    asyncio.run(work.perform(Read(ZONE)))
+    assert shown(work.metrics)["external_dns_controller_consecutive_soft_errors"] == 0
+    assert shown(work.metrics)["external_dns_controller_last_sync_timestamp_seconds"] > 0
+
+
+def test_updates_and_refusals_are_counted() -> None:
+    async def story() -> None:
+        await work.perform(Read(ZONE))
+        record = Record(f"no.{ZONE}", "A", ("192.0.2.1",))
+        await work.perform(Update(ZONE, (Change(record.slot, (Part(None, record),)),)))
+
+    work = Work(MemoryProvider((ZONE,), deny=[f"no.{ZONE}"]), 60.0)
+    asyncio.run(story())
+    found = shown(work.metrics)
+    assert found["seamark_dns_update_messages_total"] == 1
+    assert found[f'seamark_dns_refused_records{{zone="{ZONE}"}}'] == 1
