@@ -117,6 +117,7 @@ class Link:
         raise NoAnswerError(f"no answer within {request.timeout:g} s")
 
     def _die(self) -> None:
+        self._alive()  # several requests may be under way: a process dies once
         self.dead = True
         self._world.crashed()
         raise NoAnswerError("this process is dead", sent=False)

@@ -34,6 +34,7 @@ from tests import status_rules
 
 NOW = "2026-01-01T00:00:00Z"
 FOR_EVER = float("inf")
+PHASED = ("ResourceClaim",)  # others have defined these, with a phase
 
 
 def files(folder: Path) -> list[Path]:
@@ -129,7 +130,9 @@ class Play:
         """What is said keeps to the rules of trustworthy status, also as a successor of what was said before."""
         before = document(obj)
         after = {**before, "metadata": {**before["metadata"], "resourceVersion": "2"}, "status": to_wire(status)}
-        broken = [one for one in status_rules.check([before, after]) if one.version == "2"]
+        phased = obj.RESOURCE.kind in PHASED
+        violations = status_rules.check([before, after])
+        broken = [one for one in violations if one.version == "2" and not (phased and one.rule == 7)]
         assert not broken, "; ".join(map(str, broken))
 
     def _results(self, calls: Iterable[Call[Any]]) -> Results:

@@ -14,6 +14,8 @@ from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
 from seamark.families.score.mirror.controller import controller as mirror
+from seamark.families.score.orchestrator.controller import controller as orchestrator
+from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from tests.unit.families.dns.given import dns
 from tests.unit.families.scenarios import check, files
@@ -26,6 +28,8 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "bindings/boundendpoint": lambda: bindings(Settings()),
     "score/registrar": lambda: (registrar(),),
     "score/mirror": lambda: (mirror(),),
+    "score/orchestrator": lambda: (orchestrator(),),
+    "score/provisioner": lambda: (provisioner(),),
 }
 SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]
 

@@ -188,7 +188,7 @@ def inputs_valid(verdict: Verdict, answers: Answers) -> Condition:
         return INPUTS_VALID.unknown("RuntimeSelecting", verdict.waiting)
     if refusal := answers.refusal(PLAN):
         return INPUTS_VALID.false("ProjectionError", refusal.message)
-    return INPUTS_VALID.true("Succeeded", f"Planned for the runtime {verdict.backend.runtime_class}")
+    return INPUTS_VALID.true("Succeeded", f"It is for the runtime {verdict.backend.runtime_class}")
 
 
 def summary(seen: Seen, answers: Answers, key: str) -> ClaimSummary:

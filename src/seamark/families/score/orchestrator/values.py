@@ -77,8 +77,6 @@ def container(seen: Seen, one: Container, where: str) -> dict[str, Any]:
             {**to_wire(each), "source": volume(seen, each.source, f"{where}.volumes[{n}].source")}
             for n, each in enumerate(one.volumes)
         ]
-    for number, text in enumerate((*one.command, *one.args)):
-        plain(text, seen, f"{where}.command[{number}]")
     return found
 
 

@@ -1,0 +1,64 @@
+"""From a Score file to an endpoint that answers: a real control plane, Pods that really run, Services that route."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seamark.cli.score import app
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import SCORE
+from tests.cluster.kubelet_machine import ECHO, Machine, processes, python, running_machine
+from tests.cluster.requests import install
+from tests.cluster.score_operator import Cluster, running
+
+SCORE_FILE = f"""
+apiVersion: score.dev/v1b1
+metadata: {{name: hello}}
+containers:
+  main:
+    image: {ECHO}
+    variables: {{GREETING: "from ${{metadata.name}} by ${{resources.keys.word}}"}}
+    readinessProbe: {{httpGet: {{path: /healthz, port: 3000}}}}
+service: {{ports: {{web: {{port: 80, targetPort: 3000}}}}}}
+resources: {{keys: {{type: secret, params: {{name: words}}}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with running_machine("--backoff=2") as one:
+        yield one
+
+
+def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_path: Path) -> None:
+    plane = machine.plane
+    for crd in CRDS:
+        install(plane, crd)
+    space = machine.namespace("demo")
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "words"}, "stringData": {"word": "hunter2"}}
+    machine.apply(secret, namespace=space)
+    (tmp_path / "score.yaml").write_text(SCORE_FILE)
+    cluster = Cluster(plane, space)
+    with running(plane, tuple(one for part in SCORE for one in part.controllers()), "admin"):
+        arguments = ["apply", "-f", str(tmp_path / "score.yaml"), "-n", space, "--kubeconfig", str(plane.kubeconfig)]
+        applied = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert applied.exit_code == 0, applied.output
+        cluster.until_said("Ready", "True", "Succeeded", "hello")
+        endpoint = cluster.endpoint("hello")
+        assert endpoint == f"http://hello.{space}.svc.cluster.local:80"
+        code = f"import urllib.request as r; print(r.urlopen('{endpoint}/hi', timeout=5).read().decode())"
+        machine.apply(python("client", code), namespace=space)
+        assert json.loads(machine.ended(space, "client"))["path"] == "/hi"
+        deployment = machine.get(f"/apis/apps/v1/namespaces/{space}/deployments/hello")
+        assert "hunter2" not in json.dumps([deployment, cluster.get("workloadplans", "hello")])
+        (pid,) = processes("GREETING=from hello by hunter2")
+        os.kill(pid, signal.SIGKILL)
+        cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", "hello")
+        cluster.until_said("Ready", "True", "Succeeded", "hello")

@@ -1,0 +1,118 @@
+"""The platform's configuration, and what is chosen by it (docs/spec/score/claims.md, rules 6 to 9)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from seamark.api.core import ConfigMap
+from seamark.api.meta import ObjectMeta
+from seamark.api.score import Workload
+from seamark.families.score.config import ConfigError, Configs, built_in, parse
+from seamark.families.score.selection import NoChoice, backend, profile
+
+BACKENDS = "backends: [{backendId: k, runtimeClass: kubernetes}]"
+
+
+def config(profiles: str = f"[{{name: web, {BACKENDS}}}]", more: str = "") -> str:
+    return f"spec: {{profiles: {profiles}{', ' if more else ''}{more}}}"
+
+
+FAULTY = {
+    "no YAML": ("spec: [", "it is no YAML"),
+    "nothing": ("", "Expected `object`"),
+    "no profiles": (config("[]"), "$.spec.profiles"),
+    "no backends": (config("[{name: web, backends: []}]"), "$.spec.profiles[0].backends"),
+    "a field that nobody knows": (config(more="colour: red"), "colour"),
+    "a profile twice": (config(f"[{{name: web, {BACKENDS}}}, {{name: web, {BACKENDS}}}]"), "'web' is there twice"),
+    "a default that there is not": (config(more="defaults: {profile: zorp}"), "there is no profile 'zorp'"),
+    "a selector's profile": (
+        config(more="defaults: {selectors: [{matchLabels: {a: b}, profile: zorp}]}"),
+        "there is no profile 'zorp'",
+    ),
+    "a scope": (config(f"[{{name: web, endpoint: {{scopes: [World]}}, {BACKENDS}}}]"), "'World' is no scope"),
+    "a template that runs": (
+        config(f"[{{name: web, endpoint: {{endpointTemplate: 'https://{{{{ exec }}}}'}}, {BACKENDS}}}]"),
+        "endpointTemplate: {{exec}} names nothing",
+    ),
+    "a provisioner's template": (
+        config(more="provisioners: [{type: zorp, values: {a: '{{.secret.key}}'}}]"),
+        "provisioner zorp: {{.secret.key}} names nothing",
+    ),
+    "a version": (config("[{name: web, backends: [{backendId: k, runtimeClass: k, version: new}]}]"), "version"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), FAULTY.values(), ids=FAULTY)
+def test_a_mistake_is_told_with_its_place(text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        parse(text)
+    assert words in str(told.value)
+
+
+def test_built_in_provisioners_stay_beside_those_of_the_platform() -> None:
+    said = parse(config(more="provisioners: [{type: redis, values: {host: cache}}, {type: bucket, values: {a: b}}]"))
+    assert {one.type for one in said.provisioners} == {*(one.type for one in built_in().provisioners), "bucket"}
+    redis = said.provisioner("redis", "")
+    assert redis is not None
+    assert redis.values == {"host": "cache"}
+
+
+def test_the_last_good_configuration_stays_in_force() -> None:
+    def config_map(version: str, text: str) -> ConfigMap:
+        return ConfigMap(metadata=ObjectMeta(uid="u", resource_version=version), data={"config.yaml": text})
+
+    configs = Configs()
+    assert configs.of(config_map("1", "nonsense")) is None
+    good = configs.of(config_map("2", config()))
+    assert good is not None
+    assert configs.trouble == ""
+    assert configs.of(config_map("3", "spec: {}")) is good
+    assert "config.yaml of ConfigMap score-system/orchestrator-config" in configs.trouble
+    assert configs.of(None) == built_in()
+
+
+def workload(annotations: dict[str, str] | None = None, labels: dict[str, str] | None = None, **spec: Any) -> Workload:
+    metadata = {"name": "a", "annotations": annotations or {}, "labels": labels or {}}
+    return msgspec.convert({"metadata": metadata, "spec": {"containers": {"m": {"image": "a"}}, **spec}}, Workload)
+
+
+PORTS = {"ports": [{"port": 80}]}
+MANY = parse(
+    config(
+        "[" + ", ".join(f"{{name: {name}, {BACKENDS}}}" for name in ("service", "jobs", "named", "rest")) + "]",
+        "defaults: {profile: rest, selectors: [{matchLabels: {kind: job}, profile: jobs}]}",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("of", "chosen"),
+    {
+        "by annotation": (workload({"score.dev/profile": "named"}, profile="jobs", service=PORTS), "named"),
+        "by name": (workload(profile="named", service=PORTS), "named"),
+        "by its ports": (workload(service=PORTS, labels={"kind": "job"}), "service"),
+        "by its labels": (workload(labels={"kind": "job"}), "jobs"),
+        "by default": (workload(), "rest"),
+    }.values(),
+)
+def test_a_profile_is_chosen(of: Workload, chosen: str) -> None:
+    assert profile(of, MANY).name == chosen
+
+
+def test_without_any_that_fits_the_choice_says_why() -> None:
+    with pytest.raises(NoChoice, match="has no default"):
+        profile(workload(), parse(config("[{name: x, backends: [{backendId: k, runtimeClass: k}]}]")))
+    constrained = "{backendId: k, runtimeClass: k, constraints: {features: [gpu], regions: [eu], selectors: [{a: b}]}}"
+    only = parse(config(f"[{{name: web, backends: [{constrained}]}}]")).profiles[0]
+    fits = {"score.dev/requires": "gpu", "score.dev/region": "eu"}
+    assert backend(workload(fits, {"a": "b"}), only).backend_id == "k"
+    for marks, labels in (
+        (fits, {}),
+        ({**fits, "score.dev/requires": "gpu,tpu"}, {"a": "b"}),
+        ({**fits, "score.dev/region": "us"}, {"a": "b"}),
+    ):
+        with pytest.raises(NoChoice, match="no backend of the profile 'web' fits"):
+            backend(workload(marks, labels), only)
