@@ -38,9 +38,18 @@ def request(
     try:
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()
-        return Answer(answer.status, json.loads(answer.read()), dict(answer.getheaders()))
+        return Answer(answer.status, document(answer.read()), dict(answer.getheaders()))
     finally:
         connection.close()
+
+
+def document(body: bytes) -> dict[str, Any]:
+    """The answer's document; a kind that is not served yet is answered in plain text."""
+    try:
+        found: dict[str, Any] = json.loads(body)
+    except ValueError:
+        return {"message": body.decode(errors="replace").strip()}
+    return found
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
