@@ -73,6 +73,8 @@ def update_service(new: Json, old: Json) -> None:
         for field in (*_ADDRESS_FIELDS, "internalTrafficPolicy", "externalTrafficPolicy"):
             if ours.get(field) == theirs.get(field):
                 ours.pop(field, None)
+        _forget_load_balancer(ours, theirs)
+        _forget_node_ports(ours, theirs)
         return
     if ours["type"] == "ExternalName" or theirs["type"] == "ExternalName":
         return
@@ -86,10 +88,21 @@ def update_service(new: Json, old: Json) -> None:
         "externalTrafficPolicy"
     ):
         ours.pop("externalTrafficPolicy", None)
-    if ours["type"] != "LoadBalancer" == theirs["type"] and ours.get("allocateLoadBalancerNodePorts") == theirs.get(
-        "allocateLoadBalancerNodePorts"
-    ):
-        ours.pop("allocateLoadBalancerNodePorts", None)
+    _forget_load_balancer(ours, theirs)
+
+
+def _forget_load_balancer(ours: Json, theirs: Json) -> None:
+    field = "allocateLoadBalancerNodePorts"
+    if ours["type"] != "LoadBalancer" == theirs["type"] and ours.get(field) == theirs.get(field):
+        ours.pop(field, None)
+
+
+def _forget_node_ports(ours: Json, theirs: Json) -> None:
+    """Ports on nodes that the old type had, and that nobody has changed, go with it."""
+    before = {port.get("nodePort") for port in theirs.get("ports") or ()} - {None}
+    after = {port.get("nodePort") for port in ours.get("ports") or ()} - {None}
+    if before and before == after:
+        ours["ports"] = [{name: port[name] for name in port if name != "nodePort"} for port in ours["ports"]]
 
 
 def default_endpoint_slice(obj: Json) -> None:
