@@ -19,7 +19,7 @@ from seamark.families.bindings.state import (
     Seen,
 )
 
-NO_PORTS_LEFT = "NamespaceNotAllowed"
+NOT_ALLOWED = "NamespaceNotAllowed"
 
 
 def desire(seen: Seen) -> Wanted:
@@ -53,8 +53,8 @@ def services_created(seen: Seen, answers: Answers) -> Condition:
         return SERVICES_CREATED.false("TargetServiceConflict", group.conflict)
     if group is not None and group.refusal is not None:
         reason = "TargetServiceConflict" if group.refusal.taken else "TargetServiceCreationFailed"
-        allowed = group.refusal.reason != NO_PORTS_LEFT
-        return SERVICES_CREATED.false(reason if allowed else NO_PORTS_LEFT, group.refusal.message)
+        allowed = group.refusal.reason != NOT_ALLOWED
+        return SERVICES_CREATED.false(reason if allowed else NOT_ALLOWED, group.refusal.message)
     if group is None or group.target is None or answers.ref(UPSTREAM) is None:
         return SERVICES_CREATED.not_yet("ServicesNotCreated", "Services not yet created")  # no answer is no evidence
     return SERVICES_CREATED.true("ServicesCreated", "Target and Upstream services created")

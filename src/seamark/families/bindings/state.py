@@ -14,7 +14,6 @@ from seamark.core.conditions import ConditionType
 UPSTREAM = "upstream service"
 TARGET = "target service"
 FINALIZER = "bindings.k8s.ngrok.com/services"  # not shared with the forwarder: each lets go of its own
-LEGACY_FINALIZER = "k8s.ngrok.com/finalizer"
 
 SERVICES_CREATED = ConditionType(
     "ServicesCreated",

@@ -32,7 +32,6 @@ from seamark.families.gateway.state import (
     CONTROLLER_NAME,
     GATEWAY_ACCEPTED,
     GATEWAY_PROGRAMMED,
-    GATEWAYS_OF_CLASS,
     RESOLVED_REFS,
     ROUTE_ACCEPTED,
     Attachment,
@@ -103,7 +102,6 @@ def controllers() -> tuple[Declaration, ...]:
         Controller(
             name="gatewayclasses",
             kind=GatewayClass,
-            indexes=(GATEWAYS_OF_CLASS,),
             observe=lambda _view, one, _results: one if one.spec.controller_name == CONTROLLER_NAME else None,
             desire=nothing,
             judge=judge_class,

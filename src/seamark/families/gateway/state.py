@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seamark.api.gateway import GROUP, Gateway, HTTPRoute, ParentReference
+from seamark.api.gateway import GROUP, HTTPRoute, ParentReference
 from seamark.api.meta import Condition, Key
-from seamark.core.cache import Index
 from seamark.core.conditions import ConditionType
 
 CONTROLLER_NAME = "kgateway.dev/kgateway"
@@ -58,11 +57,3 @@ def gateway_of(route: HTTPRoute, parent: ParentReference) -> Key | None:
     if (parent.group or GROUP) != GROUP or (parent.kind or "Gateway") != "Gateway":
         return None
     return Key(parent.namespace or route.metadata.namespace, parent.name)
-
-
-def _parents(route: HTTPRoute) -> list[Key]:
-    return [key for parent in route.spec.parent_refs if (key := gateway_of(route, parent)) is not None]
-
-
-GATEWAYS_OF_CLASS = Index(Gateway, lambda gateway: (gateway.spec.gateway_class_name,), "gateways of a class")
-ROUTES_OF_GATEWAY = Index(HTTPRoute, _parents, "routes of a gateway")
