@@ -9,7 +9,7 @@ import yaml
 
 from seamark.cli.families import FAMILIES, chosen
 from seamark.core.family import Family
-from seamark.core.rbac import grants, leader_grants, rules
+from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these families; all if none is named.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator's own namespace.")]
@@ -30,24 +30,25 @@ def account(namespace: str) -> dict[str, Any]:
 
 
 def family_role(family: Family, namespace: str) -> list[dict[str, Any]]:
-    name = f"seamark-{family.name}"
-    found = {grant for controller in family.controllers() for grant in grants(controller)}
-    role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules(found)}
-    return [role, binding("ClusterRole", name, namespace)]
+    """A ClusterRole for what it needs everywhere, a Role in each namespace where it needs something there only."""
+    found = by_namespace(grant for controller in family.controllers() for grant in grants(controller))
+    return [document for where in found for document in role(f"seamark-{family.name}", found[where], where, namespace)]
 
 
 def leader_role(namespace: str) -> list[dict[str, Any]]:
-    metadata = {"name": "seamark-leader", "namespace": namespace}
-    role = {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": metadata, "rules": rules(leader_grants())}
-    return [role, binding("Role", "seamark-leader", namespace)]
+    return role("seamark-leader", leader_grants(), namespace, namespace)
 
 
-def binding(kind: str, name: str, namespace: str) -> dict[str, Any]:
-    metadata = {"name": name} | ({"namespace": namespace} if kind == "Role" else {})
-    return {
+def role(name: str, found: set[Grant], where: str, home: str) -> list[dict[str, Any]]:
+    """A role in the namespace `where` (everywhere if empty), bound to the account that lives at `home`."""
+    kind = "Role" if where else "ClusterRole"
+    metadata = {"name": name} | ({"namespace": where} if where else {})
+    made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules(found)}
+    bound = {
         "apiVersion": f"{RBAC}/v1",
         "kind": f"{kind}Binding",
         "metadata": metadata,
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": "seamark", "namespace": namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": "seamark", "namespace": home}],
     }
+    return [made, bound]

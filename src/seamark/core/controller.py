@@ -22,6 +22,7 @@ from seamark.core.cache import Index
 from seamark.core.calls import Call, Results
 from seamark.core.events import Notice
 from seamark.core.ownership import ByReference, Ownership
+from seamark.core.scope import EVERYTHING, Scope
 from seamark.core.source import Reports, Source
 from seamark.core.status import StatusMode
 from seamark.core.view import View
@@ -52,6 +53,7 @@ class Declared(Generic[S]):
     reads: tuple[type[Object], ...] = ()
     optional: tuple[type[Object], ...] = ()  # kinds it reads that may not be installed: then there are none of them
     singles: tuple[type[Object], ...] = ()  # kinds of which it reads single objects by name, and never lists them
+    scopes: Mapping[type[Object], Scope] = field(default_factory=dict)  # kinds of which it needs only a part
     indexes: tuple[Index[Any], ...] = ()
     sources: tuple[Source, ...] = ()  # facts and reports that must have synced before a key is observed
     children: tuple[type[Object], ...] = ()
@@ -86,3 +88,8 @@ def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:
     """Every kind that must be followed for these keys, each once."""
     keyed = (declared.kind,) if isinstance(declared, Controller) else tuple(declared.keyed)
     return tuple(dict.fromkeys((*keyed, *declared.children, *declared.reads, *declared.optional)))
+
+
+def scope(declared: Controller[Any] | Group[Any], kind: type[Object]) -> Scope:
+    """How much of a kind is followed for these keys."""
+    return declared.scopes.get(kind, EVERYTHING)

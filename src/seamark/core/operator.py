@@ -20,7 +20,7 @@ from seamark.core.cache import Index
 from seamark.core.calls import Calls
 from seamark.core.client import Client
 from seamark.core.clock import Clock
-from seamark.core.controller import kinds
+from seamark.core.controller import kinds, scope
 from seamark.core.events import Events
 from seamark.core.expectations import Expectations
 from seamark.core.follow import Follower
@@ -28,6 +28,7 @@ from seamark.core.leader import Leader, LeaseSettings
 from seamark.core.loop import Loop, Services
 from seamark.core.metrics import Metrics, watch_lag
 from seamark.core.queue import Item, Queue
+from seamark.core.scope import widest
 from seamark.core.settings import Settings
 from seamark.core.source import Informer
 from seamark.core.transport import Transport
@@ -100,7 +101,8 @@ class Operator:
         indexes = tuple(dict.fromkeys([*declared, *(owners[pair] for pair in owners if pair[1] is kind)]))
         optional = not any(kind in kinds(one) and kind not in one.optional for one in controllers)
         watching = WatchSettings(idle=self.settings.watch_idle, lifetime=self.settings.watch_lifetime)
-        watch = Watch(client, kind, self.world.random, settings=watching)
+        followed = widest(scope(one, kind) for one in controllers if kind in kinds(one))
+        watch = Watch(client, kind, self.world.random, followed.namespace, followed.selectors, watching)
         return Informer(watch, indexes, optional=optional)
 
     def _follower(self, client: Client, kind: type[Object]) -> Follower[Any]:

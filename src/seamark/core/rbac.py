@@ -2,6 +2,7 @@
 
 - Follows every kind it reads; makes, changes and deletes its children; reads one of them live when a name is taken.
 - Patches the status it writes, and the object itself only where it puts a finalizer or annotations on it.
+- A kind that is followed in one namespace only is granted there only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 from seamark.api.coordination import Lease
 from seamark.api.events import Event
 from seamark.api.meta import Object
-from seamark.core.controller import Controller, Group, kinds
+from seamark.core.controller import Controller, Group, kinds, scope
 from seamark.core.status import Silent
 
 FOLLOW = ("get", "list", "watch")
@@ -21,24 +22,33 @@ MAKE = ("create", "delete", "patch")
 
 
 class Grant(NamedTuple):
-    """Verbs on one resource of one group."""
+    """A verb on one resource of one group, in one namespace or, without one, everywhere."""
 
     group: str
     resource: str
     verb: str
+    namespace: str = ""
 
 
 def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
-    found = {grant for kind in kinds(declared) for grant in _on(kind, FOLLOW)}
-    found |= {grant for kind in declared.singles for grant in _on(kind, SINGLE)}
-    found |= {grant for kind in declared.children for grant in _on(kind, MAKE)}
+    found = _each(declared, kinds(declared), FOLLOW)
+    found |= _each(declared, declared.singles, SINGLE)
+    found |= _each(declared, declared.children, MAKE)
     if isinstance(declared, Controller):
         if not isinstance(declared.status, Silent):
-            found |= _on(declared.kind, ("patch",), "status")
+            found |= _each(declared, (declared.kind,), ("patch",), "status")
         if declared.finalizer or declared.annotations:
-            found |= _on(declared.kind, ("patch",))
+            found |= _each(declared, (declared.kind,), ("patch",))
         found |= _on(Event, ("create", "patch"))
     return found
+
+
+def by_namespace(found: Iterable[Grant]) -> dict[str, set[Grant]]:
+    """The grants that belong into one role each; those for everywhere under the empty name."""
+    sorted_out: dict[str, set[Grant]] = {}
+    for grant in found:
+        sorted_out.setdefault(grant.namespace, set()).add(grant)
+    return dict(sorted(sorted_out.items()))
 
 
 def leader_grants() -> set[Grant]:
@@ -59,6 +69,13 @@ def rules(found: Iterable[Grant]) -> list[dict[str, Any]]:
     ]
 
 
-def _on(kind: type[Object], verbs: Iterable[str], subresource: str = "") -> set[Grant]:
+def _each(
+    declared: Controller[Any] | Group[Any], chosen: Iterable[type[Object]], verbs: Iterable[str], subresource: str = ""
+) -> set[Grant]:
+    found = ((kind, scope(declared, kind).namespace) for kind in chosen)
+    return {grant for kind, namespace in found for grant in _on(kind, verbs, subresource, namespace)}
+
+
+def _on(kind: type[Object], verbs: Iterable[str], subresource: str = "", namespace: str = "") -> set[Grant]:
     resource = kind.RESOURCE.plural + (f"/{subresource}" if subresource else "")
-    return {Grant(kind.RESOURCE.group, resource, verb) for verb in verbs}
+    return {Grant(kind.RESOURCE.group, resource, verb, namespace) for verb in verbs}

@@ -6,7 +6,8 @@ from typing import Any
 
 from seamark.api.core import ConfigMap, Namespace
 from seamark.core.controller import Controller, Group, Wanted
-from seamark.core.rbac import Grant, grants, leader_grants, rules
+from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
+from seamark.core.scope import Scope
 from seamark.core.source import Reports
 from seamark.core.status import ByManager
 from seamark.families.sample.board import MemoryBoard
@@ -47,6 +48,12 @@ def test_children_are_made_and_what_is_only_read_is_not() -> None:
     found = grants(declared(children=(ConfigMap,), reads=(Namespace,)))
     assert verbs(found, "configmaps") == {"get", "list", "watch", "create", "patch", "delete"}
     assert verbs(found, "namespaces") == {"get", "list", "watch"}
+
+
+def test_what_is_followed_in_one_namespace_is_granted_there_only() -> None:
+    found = by_namespace(grants(declared(children=(ConfigMap,), scopes={ConfigMap: Scope("home")})))
+    assert verbs(found["home"], "configmaps") == {"get", "list", "watch", "create", "patch", "delete"}
+    assert verbs(found[""], "configmaps") == set()
 
 
 def test_a_group_writes_no_status() -> None:

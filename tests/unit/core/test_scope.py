@@ -1,0 +1,44 @@
+"""Only the declared part of a kind is followed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from seamark.api.core import ConfigMap
+from seamark.api.sample import Greeting
+from seamark.cluster.embedded import EmbeddedTransport, Store
+from seamark.core.operator import Operator, World
+from seamark.core.scope import EVERYTHING, Scope, widest
+from seamark.core.settings import Settings
+from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller
+from tests.virtual_time import CLOCK, run
+
+OURS = Scope.labelled({"b": "2", "a": "1"}, "home")
+
+
+def test_a_selector_is_written_as_the_api_server_reads_it() -> None:
+    assert OURS.selectors == {"labelSelector": "a=1,b=2"}
+    assert EVERYTHING.selectors == {}
+
+
+def test_what_is_followed_for_several_is_wide_enough_for_each() -> None:
+    assert widest([OURS, OURS]) == OURS
+    assert widest([OURS, EVERYTHING]) == EVERYTHING
+    assert widest([OURS, Scope.labelled({"a": "1"}, "home")]) == Scope.labelled({"a": "1"}, "home")
+    assert widest([OURS, Scope.labelled({"a": "1"}, "away")]) == Scope.labelled({"a": "1"})
+    assert widest([Scope.labelled({"a": "1"}), Scope.labelled({"a": "2"})]) == EVERYTHING
+
+
+def test_an_operator_follows_the_part_that_its_controllers_declare() -> None:
+    async def test() -> None:
+        narrow = replace(controller(MemoryBoard()), name="narrow", scopes={ConfigMap: OURS, Greeting: OURS})
+        other = replace(controller(MemoryBoard()), name="other", scopes={ConfigMap: OURS})
+        transport = EmbeddedTransport(Store(clock=CLOCK, chance=Random(1)))
+        operator = Operator(World(transport, CLOCK, Random(1)), [narrow, other], Settings())
+        maps, greetings = operator.informers[ConfigMap].watch, operator.informers[Greeting].watch
+        assert (maps.namespace, maps.selectors) == ("home", OURS.selectors)
+        assert (greetings.namespace, greetings.selectors) == ("", {})
+
+    run(test())
