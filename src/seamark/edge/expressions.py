@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import cel
+from cel import cel  # the extension itself: xds-protos has a package `cel`, too, and may own its __init__
 
 from seamark.edge.errors import invalid
 
