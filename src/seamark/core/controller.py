@@ -58,6 +58,7 @@ class Declared(Generic[S]):
     sources: tuple[Source, ...] = ()  # facts and reports that must have synced before a key is observed
     children: tuple[type[Object], ...] = ()
     ownership: Ownership = field(default_factory=ByReference)
+    manager: str = "seamark"  # in whose name children are written, and our marks on the object itself
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
     spacing: float = 0.0  # seconds between two passes of a key: for keys that many changes touch
     collectors: tuple[Collector, ...] = ()  # metrics of the family's own, made without a registry

@@ -65,10 +65,9 @@ class Loop:
         self._services = services
         self._owners = owners
         self._speaker = Speaker(services.client, services.events, services.clock)
-        self._applier = Applier(
-            services.client, services.informers, services.expectations, services.clock, services.metrics
-        )
         self.waker = Waker(controllers, services.informers, services.followers.values(), self._add)
+        self._clients = {one.name: services.client.named(one.manager) for one in self.waker.controllers.values()}
+        self._appliers = {name: self._applier(client) for name, client in self._clients.items()}
         self._woken: dict[Item, float] = {}  # since when a key has something to do
         self._passed: dict[Item, float] = {}  # when a key that keeps a spacing had its last pass
         self._awaiting: dict[Item, float] = {}  # since when a key's first statement waits for reports
@@ -80,6 +79,10 @@ class Loop:
         for controller in self.waker.controllers.values():
             if controller.perform is not None:
                 services.calls.register(controller.name, controller.perform)
+
+    def _applier(self, client: Client) -> Applier:
+        services = self._services
+        return Applier(client, services.informers, services.expectations, services.clock, services.metrics)
 
     @property
     def quiet(self) -> bool:
@@ -204,14 +207,14 @@ class Loop:
         wanted = controller.desire(seen)
         existing = self._existing(item, controller, obj, wanted, view)
         if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):
-            obj = await patch_metadata(services.client, obj, marks)
+            obj = await patch_metadata(self._clients[item.kind], obj, marks)
             self._written(item, obj, "")
         services.calls.want(item, obj.uid, wanted.calls)
-        answers, trouble = await self._applier.ensure(
+        answers, trouble = await self._appliers[item.kind].ensure(
             item, obj, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
         )
         self._heed(item, trouble)
-        pruning = await self._applier.prune(item, existing, wanted.children.values())
+        pruning = await self._appliers[item.kind].prune(item, existing, wanted.children.values())
         if obj.deleting and not wanted.finalizer and not pruning:
             await self._let_go(item, controller, obj)
         else:
@@ -233,11 +236,11 @@ class Loop:
         wanted = controller.desire(seen)
         existing = self._existing(item, controller, owner, wanted, view)
         services.calls.want(item, "", wanted.calls)
-        answers, trouble = await self._applier.ensure(
+        answers, trouble = await self._appliers[item.kind].ensure(
             item, owner, controller.ownership, wanted.children, lasting=services.queue.failures(item) >= LASTING
         )
         self._heed(item, trouble)
-        await self._applier.prune(item, existing, wanted.children.values())
+        await self._appliers[item.kind].prune(item, existing, wanted.children.values())
         reports = controller.report(seen, answers)
         controller.reports.publish(item.key, reports)
         self._come_again(item, view, answers, trouble)
@@ -270,7 +273,7 @@ class Loop:
 
     async def _let_go(self, item: Item, controller: Controller[Any], obj: Any) -> None:
         if metadata := without_finalizer(controller, obj):
-            self._written(item, await patch_metadata(self._services.client, obj, metadata), "")
+            self._written(item, await patch_metadata(self._clients[item.kind], obj, metadata), "")
 
     async def _say(
         self, item: Item, controller: Controller[Any], obj: Any, judged: Any, answers_due: float | None

@@ -91,6 +91,21 @@ def test_a_finalizer_is_acknowledged_before_the_first_remote_effect() -> None:
     world(test)
 
 
+def test_children_and_marks_are_written_in_the_name_that_is_declared() -> None:
+    board = SlowBoard()
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(replace(controller(board), manager="greeter")):
+            await small.greet("a", board="news")
+            await asyncio.sleep(2)
+            child = await small.ask("GET", "/api/v1/namespaces/default/configmaps/a")
+            assert [entry["manager"] for entry in child["metadata"]["managedFields"]] == ["greeter"]
+            found = await small.greeting("a")
+            assert "greeter" in [entry["manager"] for entry in found["metadata"]["managedFields"]]
+
+    world(test)
+
+
 def test_while_the_finalizer_is_refused_nothing_happens_outside() -> None:
     board = SlowBoard()
 
