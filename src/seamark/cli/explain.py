@@ -1,0 +1,143 @@
+"""seamark explain, status, watch: what works, what does not, and why. They need nothing but read access."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from seamark.api.meta import Key
+from seamark.cli.families import FAMILIES
+from seamark.core.connection import connect
+from seamark.core.errors import UserError
+from seamark.core.http import HttpTransport
+from seamark.explain.kinds import split
+from seamark.explain.meanings import meanings
+from seamark.explain.model import Truth
+from seamark.explain.reader import Reader
+from seamark.explain.show import MARK, now, plain, tree
+from seamark.explain.summary import Summary, summarise
+from seamark.explain.walk import Walk
+
+V = TypeVar("V")
+EVERY = 1.0  # seconds between two looks of `watch`
+MOST_TROUBLES = 20
+
+Target = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The object to explain, for example service/web.")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")]
+Only = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace; all of them without.")]
+Format = Annotated[Literal["text", "json"], typer.Option("--output", "-o", help="For a person, or for a program.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every condition, also those that are well.")]
+Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
+Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
+
+
+def explain(
+    target: Target,
+    namespace: Namespace = "default",
+    output: Format = "text",
+    verbose: Verbose = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+) -> None:
+    """Walk everything that an object stands on, and name the first hop that is broken."""
+    resource, name = split(target)
+    key = Key(namespace if resource.namespaced else "", name)
+    meaning = meanings(FAMILIES.values())
+    hop = asyncio.run(reading(kubeconfig, context, lambda reader: Walk(reader, meaning).explain(resource, key)))
+    if output == "json":
+        typer.echo(json.dumps(plain(hop), indent=2))
+    else:
+        Console(soft_wrap=True, highlight=False).print(tree(hop, now(), verbose=verbose))
+
+
+def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
+    """Count what is as it should be, per family and namespace, and name what is not."""
+    found = asyncio.run(reading(kubeconfig, context, lambda reader: summarise(reader, namespace)))
+    if not found.installed:
+        raise UserError("this cluster has none of Seamark's kinds", hint="seamark crds | kubectl apply -f -")
+    if output == "json":
+        typer.echo(json.dumps(as_json(found), indent=2))
+    else:
+        Console(soft_wrap=True, highlight=False).print(table(found))
+
+
+def watch(namespace: Only = "", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
+    """Show the same, live, until Ctrl-C."""
+    asyncio.run(follow(namespace, kubeconfig, context))
+
+
+async def follow(namespace: str, kubeconfig: str, context: str) -> None:
+    transport = await HttpTransport(connect(kubeconfig, context)).open()
+    try:
+        with Live(console=Console(highlight=False), auto_refresh=False) as live:
+            while True:
+                live.update(table(await summarise(Reader(transport), namespace)), refresh=True)
+                await asyncio.sleep(EVERY)
+    finally:
+        await transport.close()
+
+
+async def reading(kubeconfig: str, context: str, ask: Callable[[Reader], Awaitable[V]]) -> V:
+    transport = await HttpTransport(connect(kubeconfig, context)).open()
+    try:
+        return await ask(Reader(transport))
+    finally:
+        await transport.close()
+
+
+def table(found: Summary) -> RenderableType:
+    made = Table("family", "kind", "namespace", "true", "false", "unknown", box=None, pad_edge=False)
+    for row in found.rows:
+        counts = [row.counts[truth] for truth in (Truth.TRUE, Truth.FALSE, Truth.UNKNOWN)]
+        shown = [
+            Text(str(count), style=style if count else "dim")
+            for count, style in zip(counts, ("green", "bold red", "yellow"), strict=True)
+        ]
+        made.add_row(row.family, row.resource.kind, row.namespace, *shown)
+    return Group(made, *_troubles(found), *_hidden(found))
+
+
+def _troubles(found: Summary) -> list[Text]:
+    lines = [Text()] if found.troubles else []
+    for trouble in found.troubles[:MOST_TROUBLES]:
+        mark, style = MARK[trouble.truth]
+        line = Text(f"{mark} {trouble.resource.kind} {trouble.key}", style=style)
+        lines.append(line.append(f"  {trouble.words}", style="default not bold"))
+    if len(found.troubles) > MOST_TROUBLES:
+        lines.append(Text(f"and {len(found.troubles) - MOST_TROUBLES} more", style="dim"))
+    if found.troubles:
+        first = found.troubles[0]
+        where = f" -n {first.key.namespace}" if first.key.namespace else ""
+        lines.append(Text(f"Why: seamark explain {first.resource.kind.lower()}/{first.key.name}{where}", style="dim"))
+    return lines
+
+
+def _hidden(found: Summary) -> list[Text]:
+    if not found.hidden:
+        return []
+    return [Text(f"You may not list {', '.join(str(kind) for kind in found.hidden)}.", style="dim")]
+
+
+def as_json(found: Summary) -> dict[str, Any]:
+    rows = [
+        {
+            "family": row.family,
+            "kind": row.resource.kind,
+            "namespace": row.namespace,
+            **{truth.value.lower(): row.counts[truth] for truth in (Truth.TRUE, Truth.FALSE, Truth.UNKNOWN)},
+        }
+        for row in found.rows
+    ]
+    troubles = [
+        {"kind": one.resource.kind, **one.key._asdict(), "truth": one.truth.value, "words": one.words}
+        for one in found.troubles
+    ]
+    return {"rows": rows, "troubles": troubles, "hidden": [str(kind) for kind in found.hidden]}

@@ -1,0 +1,104 @@
+"""`seamark explain` and `seamark status` on a real API server, as people with different rights see it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seamark.cli.main import app
+from seamark.cluster.real.plane import ControlPlane
+from seamark.core.errors import UserError
+from seamark.families.sample.family import GREETING
+from tests.cluster.requests import install, request
+
+READER = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules:
+- {apiGroups: [""], resources: [services], verbs: [get, list]}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [get, list]}
+- {apiGroups: [sample.seamark.dev], resources: [greetings], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: alice}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+"""
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+"""
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def admin(control_plane: ControlPlane, namespace: str) -> tuple[str, ...]:
+    control_plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=SERVICE)
+    return ("-n", namespace, "--kubeconfig", str(control_plane.kubeconfig_of("admin")))
+
+
+def test_a_service_without_pods_is_explained(admin: tuple[str, ...], namespace: str) -> None:
+    text = run("explain", "svc/web", *admin)
+    assert "there is none with app=web" in text
+    assert "The first broken hop is" in text
+    found = json.loads(run("explain", "svc/web", "-o", "json", *admin))
+    assert found["tree"]["namespace"] == namespace
+    assert found["broken"]["kind"] in ("EndpointSlice", "Pod")
+
+
+def test_it_works_within_what_a_person_may_read(
+    control_plane: ControlPlane, admin: tuple[str, ...], namespace: str
+) -> None:
+    alice = ("-n", namespace, "--kubeconfig", str(control_plane.kubeconfig_of("alice")))
+    with pytest.raises(UserError, match="you may not read Service"):
+        run("explain", "svc/web", *alice)
+    control_plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=READER)
+    assert "you may not read it" in run("explain", "svc/web", *alice)
+    assert "You may not list workloads.score.dev" in run("status", *alice)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("explain", "service/nobody"), "there is no Service"),
+        (("explain", "unicorn/web"), "there is no kind 'unicorn'"),
+        (("explain", "web"), "names no object"),
+    ],
+)
+def test_bad_input_gets_one_line(admin: tuple[str, ...], arguments: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        run(*arguments, *admin)
+
+
+def test_a_broken_kubeconfig_gets_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "config"
+    broken.write_text("clusters: [")
+    with pytest.raises(UserError):
+        run("explain", "svc/web", "--kubeconfig", str(broken))
+
+
+def test_status_counts_by_family_and_namespace(
+    control_plane: ControlPlane, admin: tuple[str, ...], namespace: str
+) -> None:
+    install(control_plane, GREETING)
+    path = f"/apis/sample.seamark.dev/v1alpha1/namespaces/{namespace}/greetings"
+    body = {"apiVersion": "sample.seamark.dev/v1alpha1", "kind": "Greeting", "spec": {"text": "hello"}}
+    for number in range(3):
+        assert request(control_plane, "POST", path, {**body, "metadata": {"name": f"g{number}"}}).code == 201
+    counted = json.loads(run("status", "-o", "json", *admin))
+    (row,) = [row for row in counted["rows"] if row["kind"] == "Greeting"]
+    assert row == {"family": "sample", "kind": "Greeting", "namespace": namespace, "true": 0, "false": 0, "unknown": 3}
+    assert len([one for one in counted["troubles"] if one["kind"] == "Greeting"]) == 3
+    assert "Why: seamark explain" in run("status", *admin)
