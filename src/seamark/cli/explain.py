@@ -24,7 +24,7 @@ from seamark.explain.model import Truth
 from seamark.explain.reader import Reader
 from seamark.explain.show import MARK, now, plain, tree
 from seamark.explain.summary import Summary, summarise
-from seamark.explain.walk import Walk
+from seamark.explain.walk import explained
 
 V = TypeVar("V")
 EVERY = 1.0  # seconds between two looks of `watch`
@@ -51,7 +51,7 @@ def explain(
     resource, name = split(target)
     key = Key(namespace if resource.namespaced else "", name)
     meaning = meanings(FAMILIES.values())
-    hop = asyncio.run(reading(kubeconfig, context, lambda reader: Walk(reader, meaning).explain(resource, key)))
+    hop = asyncio.run(reading(kubeconfig, context, lambda reader: explained(reader, resource, key, meaning)))
     if output == "json":
         typer.echo(json.dumps(plain(hop), indent=2))
     else:

@@ -13,8 +13,7 @@ from typing import Any
 
 from seamark.api.meta import Resource
 from seamark.explain import kinds
-from seamark.explain.model import Said, Truth
-from seamark.explain.reader import Raw
+from seamark.explain.model import Raw, Said, Truth
 
 BAD_WHEN_TRUE = {"Conflicted", "Degraded", "OverlappingTLSConfig", "PartiallyInvalid", "Stalled", "Draining"}
 NO_MATTER = {"Progressing", "PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from seamark.api.meta import Resource
 from seamark.explain import kinds
-from seamark.explain.model import Truth
-from seamark.explain.reader import Raw
+from seamark.explain.model import Raw, Truth
 
 
 def fix(resource: Resource, raw: Raw, truth: Truth) -> str:

@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 
 from seamark.api.meta import Key, Resource
 from seamark.explain import kinds
-from seamark.explain.reader import Raw
+from seamark.explain.model import Raw
 
 CLASS = "ngrok"
+OF_SERVICE = "kubernetes.io/service-name"
+OF_GATEWAY = "gateway.networking.k8s.io/gateway-name"
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,30 @@ class Named:
 
 @dataclass(frozen=True)
 class Having:
-    """Objects of a kind in a namespace, by labels, by a test, or both."""
+    """Objects of a kind in a namespace that have something: an owner, labels, a Workload they are about, a host."""
 
     resource: Resource
     namespace: str
     how: str
-    labels: str = ""
-    fits: Callable[[Raw], bool] = lambda _raw: True
-    least: int = 0
-    most: int = 10  # of those that are well; all that are broken are shown
+    owner: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    workload: str = ""
+    hosts: frozenset[str] = frozenset()
+    least: int = 0  # so many must be there
+    most: int = 10  # of those that are well are shown; of the broken all
+
+    def fits(self, raw: Raw) -> bool:
+        labels = raw.get("metadata", {}).get("labels") or {}
+        return (
+            (not self.owner or self.owner in owners(raw))
+            and all(labels.get(name) == value for name, value in self.labels)
+            and (not self.workload or self.workload == workload_of(raw))
+            and (not self.hosts or not self.hosts.isdisjoint(hosts(raw)))
+        )
+
+    @property
+    def selector(self) -> str:
+        return ",".join(f"{name}={value}" for name, value in self.labels)
 
 
 Link = Named | Having
@@ -51,12 +68,26 @@ def _meta(raw: Raw) -> tuple[str, str, str]:
     return metadata.get("namespace", ""), metadata.get("name", ""), metadata.get("uid", "")
 
 
-def owned_by(uid: str) -> Callable[[Raw], bool]:
-    return lambda raw: any(one.get("uid") == uid for one in raw.get("metadata", {}).get("ownerReferences") or ())
+def _labels(labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(labels.items()))
 
 
-def _labels(labels: dict[str, str]) -> str:
-    return ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+# ---- what an object has
+
+
+def owners(raw: Raw) -> set[str]:
+    return {one.get("uid", "") for one in raw.get("metadata", {}).get("ownerReferences") or ()}
+
+
+def workload_of(raw: Raw) -> str:
+    """The uid of the Workload that an object of Score is about."""
+    uid: str = ((raw.get("spec") or {}).get("workloadRef") or {}).get("uid", "")
+    return uid
+
+
+def hosts(raw: Raw) -> set[str]:
+    """The names that a DNSEndpoint is about."""
+    return {one.get("dnsName", "") for one in (raw.get("spec") or {}).get("endpoints") or ()}
 
 
 # ---- what runs
@@ -66,14 +97,14 @@ def service(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
     spec = raw.get("spec") or {}
     if spec.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") == CLASS:
-        yield Having(kinds.CLOUD_ENDPOINT, namespace, "kept for it at the edge", fits=owned_by(uid))
-        yield Having(kinds.AGENT_ENDPOINT, namespace, "held for it by agents", fits=owned_by(uid))
+        yield Having(kinds.CLOUD_ENDPOINT, namespace, "kept for it at the edge", owner=uid)
+        yield Having(kinds.AGENT_ENDPOINT, namespace, "held for it by agents", owner=uid)
     if spec.get("type") == "ExternalName":
         if (inside := _service_of(spec.get("externalName", ""))) is not None:
             yield Named(kinds.SERVICE, inside, "the name it stands for")
     elif spec.get("selector"):
-        yield Having(kinds.SLICE, namespace, "its endpoints", f"kubernetes.io/service-name={name}", least=1)
-        yield Having(kinds.POD, namespace, "behind it", _labels(spec["selector"]), least=1)
+        yield Having(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),), least=1)
+        yield Having(kinds.POD, namespace, "behind it", labels=_labels(spec["selector"]), least=1)
 
 
 def _service_of(host: str) -> Key | None:
@@ -86,7 +117,7 @@ def scaled(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     selector = ((raw.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     least = 1 if (raw.get("spec") or {}).get("replicas", 1) else 0
-    yield Having(kinds.POD, namespace, "runs", _labels(selector), least=least)
+    yield Having(kinds.POD, namespace, "runs", labels=_labels(selector), least=least)
 
 
 # ---- Score
@@ -94,9 +125,9 @@ def scaled(raw: Raw) -> Iterator[Link]:
 
 def workload(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
-    yield Having(kinds.CLAIM, namespace, "it claims", fits=_refers_to(uid))
-    yield Having(kinds.EXPOSURE, namespace, "what its runtime publishes", fits=_refers_to(uid))
-    of_it = f"score.dev/workload={name}"
+    yield Having(kinds.CLAIM, namespace, "it claims", workload=uid)
+    yield Having(kinds.EXPOSURE, namespace, "what its runtime publishes", workload=uid)
+    of_it = (("score.dev/workload", name),)
     for kind, how in (
         (kinds.DEPLOYMENT, "runs it"),
         (kinds.STATEFUL_SET, "runs it"),
@@ -104,11 +135,7 @@ def workload(raw: Raw) -> Iterator[Link]:
         (kinds.HTTP_ROUTE, "leads to it"),
         (kinds.DNS_ENDPOINT, "names it"),
     ):
-        yield Having(kind, namespace, how, of_it)
-
-
-def _refers_to(uid: str) -> Callable[[Raw], bool]:
-    return lambda raw: ((raw.get("spec") or {}).get("workloadRef") or {}).get("uid") == uid
+        yield Having(kind, namespace, how, labels=of_it)
 
 
 # ---- Gateway API
@@ -128,13 +155,9 @@ def route(raw: Raw) -> Iterator[Link]:
             if backend.get("kind", "Service") == "Service" and key not in seen:
                 seen.add(key)
                 yield Named(kinds.SERVICE, key, f"backend of rule {number}")
-    hosts = set(spec.get("hostnames") or ())
-    if hosts:
-        yield Having(kinds.DNS_ENDPOINT, namespace, "names its host", fits=_names_any(hosts))
-
-
-def _names_any(hosts: set[str]) -> Callable[[Raw], bool]:
-    return lambda raw: any(one.get("dnsName") in hosts for one in (raw.get("spec") or {}).get("endpoints") or ())
+    names = frozenset(spec.get("hostnames") or ())
+    if names:
+        yield Having(kinds.DNS_ENDPOINT, namespace, "names its host", hosts=names)
 
 
 def gateway(raw: Raw) -> Iterator[Link]:
@@ -145,9 +168,8 @@ def gateway(raw: Raw) -> Iterator[Link]:
         for certificate in (listener.get("tls") or {}).get("certificateRefs") or ():
             key = Key(certificate.get("namespace", namespace), certificate.get("name", ""))
             yield Named(kinds.SECRET, key, f"certificate of listener {listener.get('name')}")
-    yield Having(kinds.SERVICE, namespace, "brings traffic to it", fits=owned_by(uid))
-    labelled = f"gateway.networking.k8s.io/gateway-name={name}"
-    yield Having(kinds.DEPLOYMENT, namespace, "serves it", labelled)
+    yield Having(kinds.SERVICE, namespace, "brings traffic to it", owner=uid)
+    yield Having(kinds.DEPLOYMENT, namespace, "serves it", labels=((OF_GATEWAY, name),))
 
 
 def listener_set(raw: Raw) -> Iterator[Link]:

@@ -10,8 +10,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from seamark.api.meta import Key, Resource
+
+Raw = dict[str, Any]  # an object as plain JSON: a hop may be of any kind, of any writer
 
 
 class Truth(enum.Enum):

@@ -2,13 +2,14 @@
 
 - Objects are plain JSON: a hop may be of any kind, of any writer.
 - What may not be read is an answer (`Forbidden`), and so is what is not there: a chain goes on around both.
-- Each object and each list is read once per explanation.
+- Each object and each list is read once per explanation; what is asked for together is read together.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -16,8 +17,9 @@ from seamark.api.meta import Key, Resource
 from seamark.core.client import explain
 from seamark.core.errors import Retry, UserError
 from seamark.core.transport import Answer, NoAnswerError, Request, Transport
+from seamark.explain.links import Having
+from seamark.explain.model import Raw
 
-Raw = dict[str, Any]
 PAGE = 1000
 
 
@@ -33,26 +35,52 @@ class Forbidden:
     message: str
 
 
+class Book(Protocol):
+    """Where objects are looked up, at once."""
+
+    def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden: ...
+
+    def all(self, having: Having) -> list[Raw] | Missing | Forbidden: ...
+
+
 @dataclass
 class Reader:
+    """A book that is written as it is read: what is not in it yet is noted, and fetched by `catch_up`."""
+
     transport: Transport
     _objects: dict[tuple[Resource, Key], Raw | Missing | Forbidden] = field(default_factory=dict)
     _lists: dict[tuple[Resource, str, str], list[Raw] | Missing | Forbidden] = field(default_factory=dict)
+    _asked: dict[tuple[Resource, Key] | tuple[Resource, str, str], None] = field(default_factory=dict)
 
-    async def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
-        at = (resource, key)
-        if at not in self._objects:
-            answer = await self._send(Request("GET", resource.path(*key)))
-            self._objects[at] = _found(answer)
-        return self._objects[at]
+    def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
+        found: Raw | Missing | Forbidden = self._known(self._objects, (resource, key), Missing())
+        return found
 
-    async def all(self, resource: Resource, namespace: str = "", labels: str = "") -> list[Raw] | Missing | Forbidden:
-        at = (resource, namespace, labels)
-        if at not in self._lists:
-            self._lists[at] = await self._pages(resource, namespace, labels)
-        return self._lists[at]
+    def all(self, having: Having) -> list[Raw] | Missing | Forbidden:
+        found = self._known(self._lists, (having.resource, having.namespace, having.selector), [])
+        return [raw for raw in found if having.fits(raw)] if isinstance(found, list) else found
 
-    async def _pages(self, resource: Resource, namespace: str, labels: str) -> list[Raw] | Missing | Forbidden:
+    def _known(self, book: dict[Any, Any], at: Any, otherwise: Any) -> Any:
+        if at not in book:
+            self._asked[at] = None
+            return otherwise
+        return book[at]
+
+    async def catch_up(self) -> bool:
+        """Fetches what was asked for and not there. Whether there was anything."""
+        asked, self._asked = list(self._asked), {}
+        await asyncio.gather(*(self._fetch(at) for at in asked))
+        return bool(asked)
+
+    async def _fetch(self, at: tuple[Resource, Key] | tuple[Resource, str, str]) -> None:
+        if len(at) == 2:
+            self._objects[at] = _found(await self._send(Request("GET", at[0].path(*at[1]))))
+        else:
+            self._lists[at] = await self.list_all(*at)
+
+    async def list_all(
+        self, resource: Resource, namespace: str = "", labels: str = ""
+    ) -> list[Raw] | Missing | Forbidden:
         items: list[Raw] = []
         query = {"limit": str(PAGE)} | ({"labelSelector": labels} if labels else {})
         while True:

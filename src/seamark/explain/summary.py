@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from seamark.api.meta import Key, Resource
 from seamark.explain import kinds
 from seamark.explain.assess import assess, statements
-from seamark.explain.model import Truth
-from seamark.explain.reader import Forbidden, Missing, Raw, Reader
+from seamark.explain.model import Raw, Truth
+from seamark.explain.reader import Forbidden, Missing, Reader
 
 FAMILIES: Mapping[str, tuple[Resource, ...]] = {
     "score": (kinds.WORKLOAD, kinds.CLAIM),
@@ -51,7 +51,7 @@ class Summary:
 
 async def summarise(reader: Reader, namespace: str = "") -> Summary:
     asked = [(family, kind) for family, members in FAMILIES.items() for kind in members]
-    lists = await asyncio.gather(*(reader.all(kind, namespace if kind.namespaced else "") for _, kind in asked))
+    lists = await asyncio.gather(*(reader.list_all(kind, namespace if kind.namespaced else "") for _, kind in asked))
     rows: dict[tuple[str, Resource, str], Row] = {}
     troubles: list[Trouble] = []
     hidden: list[Resource] = []

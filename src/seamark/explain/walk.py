@@ -2,11 +2,11 @@
 
 - What was seen once is not followed again: a chain may close, and a Service may be behind many routes.
 - Whatever can't be read is a hop, too, and the chain goes on around it.
+- A walk waits for nothing: it looks into a book. `explained` walks again until the book had all it asked for.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -15,22 +15,27 @@ from seamark.core.errors import UserError
 from seamark.explain.assess import assess, statements
 from seamark.explain.fixes import fix
 from seamark.explain.links import Having, Link, links
-from seamark.explain.model import Hop, Said, Truth
-from seamark.explain.reader import Forbidden, Missing, Raw, Reader
+from seamark.explain.model import Hop, Raw, Said, Truth
+from seamark.explain.reader import Book, Forbidden, Missing, Reader
 
 DEEPEST = 12
+Meaning = Callable[[str, str, str], str]  # (kind, condition, reason) → what it means
+
+
+def no_meaning(_kind: str, _type: str, _reason: str) -> str:
+    return ""
 
 
 @dataclass
 class Walk:
     """One explanation. `meaning` tells what a reason means, for those that we give."""
 
-    reader: Reader
-    meaning: Callable[[str, str, str], str] = lambda _kind, _type, _reason: ""
+    book: Book
+    meaning: Meaning = no_meaning
     _seen: set[tuple[Resource, Key]] = field(default_factory=set)
 
-    async def explain(self, resource: Resource, key: Key) -> Hop:
-        found = await self.reader.get(resource, key)
+    def explain(self, resource: Resource, key: Key) -> Hop:
+        found = self.book.get(resource, key)
         if isinstance(found, Forbidden):
             raise UserError(f"you may not read {resource.kind} {key}", hint=found.message)
         if isinstance(found, Missing):
@@ -38,9 +43,9 @@ class Walk:
                 raise UserError(f"this cluster has no {resource}", hint="install it: seamark crds | kubectl apply -f -")
             raise UserError(f"there is no {resource.kind} {key}", hint=f"kubectl get {resource.plural} -A shows them")
         self._seen.add((resource, key))
-        return await self._hop(resource, found, "", 0)
+        return self._hop(resource, found, "", 0)
 
-    async def _hop(self, resource: Resource, raw: Raw, how: str, depth: int) -> Hop:
+    def _hop(self, resource: Resource, raw: Raw, how: str, depth: int) -> Hop:
         metadata = raw.get("metadata", {})
         key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
         said = tuple(self._with_meaning(resource, one) for one in statements(raw))
@@ -48,30 +53,30 @@ class Walk:
         hop = Hop(resource, key, how, truth, words, fix(resource, raw, truth), said)
         if depth == DEEPEST:
             return hop
-        found = await asyncio.gather(*(self._follow(link, depth + 1) for link in links(resource, raw)))
+        found = [self._follow(link, depth + 1) for link in links(resource, raw)]
         return replace(hop, hops=tuple(below for hops in found for below in hops))
 
     def _with_meaning(self, resource: Resource, said: Said) -> Said:
         return said if said.good else replace(said, meaning=self.meaning(resource.kind, said.type, said.reason))
 
-    async def _follow(self, link: Link, depth: int) -> list[Hop]:
+    def _follow(self, link: Link, depth: int) -> list[Hop]:
         if isinstance(link, Having):
-            return await self._all(link, depth)
+            return self._all(link, depth)
         if (link.resource, link.key) in self._seen:
             return [Hop(link.resource, link.key, link.how, again=True)]
         self._seen.add((link.resource, link.key))
-        found = await self.reader.get(link.resource, link.key)
+        found = self.book.get(link.resource, link.key)
         if isinstance(found, dict):
-            return [await self._hop(link.resource, found, link.how, depth)]
+            return [self._hop(link.resource, found, link.how, depth)]
         return [unread(link.resource, link.key, link.how, found)]
 
-    async def _all(self, link: Having, depth: int) -> list[Hop]:
-        found = await self.reader.all(link.resource, link.namespace, link.labels)
+    def _all(self, link: Having, depth: int) -> list[Hop]:
+        found = self.book.all(link)
         if isinstance(found, Forbidden):
             return [unread(link.resource, Key(link.namespace, "*"), link.how, found)]
-        fitting = [] if isinstance(found, Missing) else [raw for raw in found if link.fits(raw)]
+        fitting = [] if isinstance(found, Missing) else found
         if len(fitting) < link.least:
-            words = f"there is none with {link.labels}" if link.labels else "there is none"
+            words = f"there is none with {link.selector}" if link.labels else "there is none"
             return [Hop(link.resource, Key(link.namespace, "*"), link.how, Truth.MISSING, words)]
         hops = []
         for raw in fitting:
@@ -79,9 +84,17 @@ class Walk:
             at = (link.resource, Key(metadata.get("namespace", ""), metadata["name"]))
             if at not in self._seen:
                 self._seen.add(at)
-                hops.append(await self._hop(link.resource, raw, link.how, depth))
+                hops.append(self._hop(link.resource, raw, link.how, depth))
         well = [hop for hop in hops if not hop.truth.broken]
         return [hop for hop in hops if hop.truth.broken or hop in well[: link.most]]
+
+
+async def explained(reader: Reader, resource: Resource, key: Key, meaning: Meaning = no_meaning) -> Hop:
+    """The whole chain, read from a cluster. The object itself must be there and readable."""
+    reader.get(resource, key)
+    while await reader.catch_up():
+        hop = Walk(reader, meaning).explain(resource, key)
+    return hop
 
 
 def unread(resource: Resource, key: Key, how: str, found: Missing | Forbidden) -> Hop:

@@ -13,23 +13,24 @@ from seamark.api.meta import Key, Resource
 from seamark.cli.families import FAMILIES
 from seamark.core.errors import UserError
 from seamark.explain import kinds
+from seamark.explain.links import Having
 from seamark.explain.meanings import meanings
-from seamark.explain.model import Hop, Truth, culprit
-from seamark.explain.reader import Forbidden, Missing, Raw, Reader
+from seamark.explain.model import Hop, Raw, Truth, culprit
+from seamark.explain.reader import Forbidden, Missing, Reader
 from seamark.explain.show import age, plain, tree
-from seamark.explain.walk import Walk
+from seamark.explain.walk import explained
 from tests.unit.explain.chain import Chain, condition
 from tests.virtual_time import run
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 
 
-def explained(prepare: Callable[[Chain], Awaitable[object]], resource: Resource, name: str) -> Hop:
+def asked(prepare: Callable[[Chain], Awaitable[object]], resource: Resource, name: str) -> Hop:
     async def program() -> None:
         chain = Chain()
         await prepare(chain)
         key = Key("default" if resource.namespaced else "", name)
-        found.append(await Walk(Reader(chain.transport), meanings(FAMILIES.values())).explain(resource, key))
+        found.append(await explained(Reader(chain.transport), resource, key, meanings(FAMILIES.values())))
 
     found: list[Hop] = []
     run(program())
@@ -53,7 +54,7 @@ async def all_well(chain: Chain) -> None:
 
 
 def test_a_route_stands_on_its_gateway_and_its_backends_down_to_the_pods() -> None:
-    hop = explained(all_well, kinds.HTTP_ROUTE, "web")
+    hop = asked(all_well, kinds.HTTP_ROUTE, "web")
     assert shape(hop) == {
         "HTTPRoute default/web True": [
             {"Gateway default/front True": [{"GatewayClass kgateway True": []}]},
@@ -85,7 +86,7 @@ def test_the_deepest_broken_hop_is_to_blame_not_those_that_stand_on_it() -> None
         parent = {"parentRef": {"name": "front"}, "conditions": [condition("Accepted", "False", "Sad", "no")]}
         await chain.say(kinds.HTTP_ROUTE, "web", {"parents": [parent]})
 
-    hop = explained(pod_dies, kinds.HTTP_ROUTE, "web")
+    hop = asked(pod_dies, kinds.HTTP_ROUTE, "web")
     assert hop.truth is Truth.FALSE
     blamed = culprit(hop)
     assert blamed is not None
@@ -101,7 +102,7 @@ def test_a_reference_to_nothing_is_the_broken_hop() -> None:
     async def no_service(chain: Chain) -> None:
         await chain.route()
 
-    blamed = culprit(explained(no_service, kinds.HTTP_ROUTE, "web"))
+    blamed = culprit(asked(no_service, kinds.HTTP_ROUTE, "web"))
     assert blamed is not None
     assert (str(blamed), blamed.truth, blamed.how) == ("Service default/web", Truth.MISSING, "backend of rule 1")
 
@@ -110,7 +111,7 @@ def test_a_service_whose_selector_fits_no_pod_says_so() -> None:
     async def nobody(chain: Chain) -> None:
         await chain.make(kinds.SERVICE, "web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]})
 
-    hop = explained(nobody, kinds.SERVICE, "web")
+    hop = asked(nobody, kinds.SERVICE, "web")
     assert [below.words for below in hop.hops] == [
         "there is none with kubernetes.io/service-name=web",
         "there is none with app=web",
@@ -122,7 +123,7 @@ def test_a_statement_about_an_older_spec_proves_nothing() -> None:
         await chain.install(kinds.DNS_ENDPOINT)
         await chain.make(kinds.DNS_ENDPOINT, "a", {"conditions": [condition("Ready", generation=7)]}, spec={})
 
-    hop = explained(behind, kinds.DNS_ENDPOINT, "a")
+    hop = asked(behind, kinds.DNS_ENDPOINT, "a")
     assert (hop.truth, hop.words) == (Truth.UNKNOWN, "Ready is about an older spec")
 
 
@@ -132,8 +133,8 @@ def test_a_kind_of_ours_that_says_nothing_is_unknown_and_a_config_map_is_fine() 
         await chain.make(kinds.DNS_ENDPOINT, "a", spec={})
         await chain.make(kinds.CONFIG_MAP, "b")
 
-    assert explained(silent, kinds.DNS_ENDPOINT, "a").truth is Truth.UNKNOWN
-    assert explained(silent, kinds.CONFIG_MAP, "b").truth is Truth.TRUE
+    assert asked(silent, kinds.DNS_ENDPOINT, "a").truth is Truth.UNKNOWN
+    assert asked(silent, kinds.CONFIG_MAP, "b").truth is Truth.TRUE
 
 
 def test_what_a_reason_means_is_told_where_it_is_ours() -> None:
@@ -142,7 +143,7 @@ def test_what_a_reason_means_is_told_where_it_is_ours() -> None:
         said = {"conditions": [condition("Ready", "False", "Failed", "Failed to sync: REFUSED")]}
         await chain.make(kinds.DNS_ENDPOINT, "a", said, spec={})
 
-    hop = explained(failed, kinds.DNS_ENDPOINT, "a")
+    hop = asked(failed, kinds.DNS_ENDPOINT, "a")
     assert hop.said[0].meaning
     assert hop.said[0].writer == "user"
     text = printed(hop)
@@ -154,18 +155,18 @@ def test_what_a_reason_means_is_told_where_it_is_ours() -> None:
 class Guarded(Reader):
     """A reader to whom some kinds are closed."""
 
-    async def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
-        return Forbidden("no") if resource == kinds.GATEWAYS else await super().get(resource, key)
+    def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
+        return Forbidden("no") if resource == kinds.GATEWAYS else super().get(resource, key)
 
-    async def all(self, resource: Resource, namespace: str = "", labels: str = "") -> list[Raw] | Missing | Forbidden:
-        return Forbidden("no") if resource == kinds.POD else await super().all(resource, namespace, labels)
+    def all(self, having: Having) -> list[Raw] | Missing | Forbidden:
+        return Forbidden("no") if having.resource == kinds.POD else super().all(having)
 
 
 def test_what_may_not_be_read_is_said_and_the_rest_is_explained() -> None:
     async def program() -> None:
         chain = Chain()
         await all_well(chain)
-        hop = await Walk(Guarded(chain.transport)).explain(kinds.HTTP_ROUTE, Key("default", "web"))
+        hop = await explained(Guarded(chain.transport), kinds.HTTP_ROUTE, Key("default", "web"))
         hidden = [str(one) for one in hop.walk() if one.truth is Truth.HIDDEN]
         assert hidden == ["Gateway default/front", "Pod default/*"]
         assert culprit(hop) is None
@@ -180,7 +181,7 @@ def test_a_chain_that_closes_ends() -> None:
             spec = {"type": "ExternalName", "externalName": f"{other}.default.svc.cluster.local"}
             await chain.make(kinds.SERVICE, name, spec=spec)
 
-    hop = explained(ring, kinds.SERVICE, "a")
+    hop = asked(ring, kinds.SERVICE, "a")
     assert [str(one) for one in hop.walk()] == ["Service default/a", "Service default/b", "Service default/a"]
     assert [one.again for one in hop.walk()] == [False, False, True]
 
@@ -201,7 +202,7 @@ def test_an_object_that_is_not_there_gets_one_clear_line(resource: Resource, nam
         pass
 
     with pytest.raises(UserError) as caught:
-        explained(nothing, resource, name)
+        asked(nothing, resource, name)
     assert caught.value.message == words
 
 
