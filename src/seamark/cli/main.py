@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import agent, cluster, crds, dev, dns, edge, explain, kubelet, roles, score
+from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, kubelet, roles, score
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -20,6 +20,7 @@ app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev.dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
 app.command("roles")(roles.roles)
+app.command("console")(console.console)
 app.command("explain")(explain.explain)
 app.command("status")(explain.status)
 app.command("watch")(explain.watch)

@@ -1,0 +1,76 @@
+"""seamark console: the web page, on the cluster that the kubeconfig names."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Annotated
+
+import typer
+import uvloop
+
+from seamark.cli.families import FAMILIES
+from seamark.cli.run import greet
+from seamark.console.access import Access
+from seamark.console.graph import graph
+from seamark.console.rows import Board
+from seamark.console.server import Console
+from seamark.core import log
+from seamark.core.clock import SystemClock
+from seamark.core.connection import Connection, Load, connect
+from seamark.core.http import HttpTransport
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+from seamark.core.source import Reports
+from seamark.core.transport import Transport
+from seamark.explain.meanings import meanings
+from seamark.explain.model import Hop
+
+SETTINGS = Settings(leader_election=False, health_address="", workers=1)
+
+Address = Annotated[str, typer.Option("--address", help="Where to serve it.")]
+Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
+Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
+
+
+def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
+    """Serve the web page: the map of endpoints, live, to whoever shows a Kubernetes token."""
+    log.configure("warning")
+    uvloop.run(serve(address, connect(kubeconfig, context)))
+
+
+async def serve(address: str, load: Load, serving: Callable[[], None] | None = None) -> None:
+    """Runs until cancelled. `serving` is called once the page can be opened."""
+    transport = await HttpTransport(load, limit=SETTINGS.workers).open()
+    try:
+        await greet(transport)
+        reports: Reports[Hop] = Reports("console")
+        board = Board(reports, time.time)
+        declared = graph(reports, meanings(FAMILIES.values()))
+        operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
+        page = Console(board, Access(transport, time.monotonic), as_person(load), lambda: reports.synced)
+        await page.start(address)
+        typer.echo(f"The console is at http://{address}/ (a token: kubectl create token NAME)")
+        if serving is not None:
+            serving()
+        try:
+            await operator.run()
+        finally:
+            await page.close()
+    finally:
+        await transport.close()
+
+
+def as_person(load: Load) -> Callable[[str], asyncio.Future[Transport]]:
+    """The same API server, as whoever holds a token, and with nothing of our own."""
+
+    def way(token: str) -> asyncio.Future[Transport]:
+        async def theirs() -> Connection:
+            return replace(await load(), token=token, certificate_pem="", key_pem="")
+
+        return asyncio.ensure_future(HttpTransport(theirs).open())
+
+    return way
