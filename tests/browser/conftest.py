@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from seamark.cli.console import serve
 from seamark.cluster.real.plane import ControlPlane, Options, User
+from seamark.cluster.real.ports import Ports
 from seamark.core.connection import connect
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.sample.family import GREETING
@@ -84,11 +84,10 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def console(cluster: Cluster) -> Iterator[str]:
     """Its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    ports = Ports("127.0.0.1")
+    address = f"127.0.0.1:{ports.reserve()}"
     loop = asyncio.new_event_loop()
     up = threading.Event()
-    address = f"127.0.0.1:{port}"
     task = loop.create_task(serve(address, connect(str(cluster.plane.kubeconfig)), up.set))
     thread = threading.Thread(target=_drive, args=(loop, task))
     thread.start()
@@ -97,6 +96,7 @@ def console(cluster: Cluster) -> Iterator[str]:
     loop.call_soon_threadsafe(task.cancel)
     thread.join()
     loop.close()
+    ports.close()
 
 
 def _drive(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
