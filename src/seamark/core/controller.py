@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -62,6 +62,7 @@ class Declared(Generic[S]):
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
     spacing: float = 0.0  # seconds between two passes of a key: for keys that many changes touch
     collectors: tuple[Collector, ...] = ()  # metrics of the family's own, made without a registry
+    companions: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()  # what runs beside the workers of the leader
 
 
 @dataclass(frozen=True, kw_only=True)

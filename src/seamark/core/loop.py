@@ -96,6 +96,8 @@ class Loop:
         self.waker.start()
         try:
             async with asyncio.TaskGroup() as group:
+                for companion in dict.fromkeys(c for one in self.waker.controllers.values() for c in one.companions):
+                    group.create_task(companion(), name="companion")
                 for worker in range(workers):
                     group.create_task(self._work(), name=f"worker {worker}")
         finally:
