@@ -85,7 +85,7 @@ class ByManager:
         changes: dict[str, Any] = {"conditions": stamp.on(judged.conditions, said.conditions)}
         if hasattr(judged, "observed_generation"):
             changes["observed_generation"] = stamp.generation
-        if self.entries is not None:
+        if self.entries is not None and getattr(judged, self.entries.field) is not None:
             changes[self.entries.field] = self.entries.stamped(judged, said, stamp)
         return msgspec.structs.replace(judged, **changes)
 

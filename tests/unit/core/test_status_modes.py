@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Hashable
+from dataclasses import replace as replace_mode
 from typing import Any, ClassVar
 
 import msgspec
@@ -69,6 +70,12 @@ def test_a_status_is_applied_in_full_with_the_version_that_was_judged() -> None:
     assert request.query["fieldManager"] == "lamps"
     assert body(request)["metadata"]["resourceVersion"] == "41"
     assert body(request)["status"] == json.loads(json.dumps(to_wire(status)))
+
+
+def test_a_list_of_which_nothing_is_said_is_left_out() -> None:
+    """So that a status that is taken back wholly leaves nothing of ours behind, not even an empty list."""
+    listed = replace_mode(MANAGER, entries=Entries("watts", identity=lambda one: one))
+    assert listed.stamped(judged(None), LampStatus(), Stamp(1, T1)).watts is None
 
 
 # ---- by entry
