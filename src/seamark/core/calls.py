@@ -45,7 +45,7 @@ class Failed:
     """The last try did not succeed, in the words of whoever refused."""
 
     message: str
-    error: SeamarkError | None = None
+    error: SeamarkError | None = field(default=None, compare=False)  # the same words again are no news
 
 
 @dataclass(frozen=True, slots=True)

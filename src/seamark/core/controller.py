@@ -84,6 +84,8 @@ class Group(Declared[S]):
     observe: Callable[[View, Key, Results], S | None]
     report: Callable[[S, Answers], Mapping[Hashable, Any]]
     reports: Reports[Any]
+    always: tuple[Key, ...] = ()  # keys that are there without any object
+    amends: bool = False  # `report` has what is new, None for what is taken back; not all that there is to say
 
 
 def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:

@@ -244,7 +244,7 @@ class Loop:
         self._heed(item, trouble)
         await self._appliers[item.kind].prune(item, existing, wanted.children.values())
         reports = controller.report(seen, answers)
-        controller.reports.publish(item.key, reports)
+        (controller.reports.amend if controller.amends else controller.reports.publish)(item.key, reports)
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
             self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again

@@ -109,7 +109,10 @@ class Facts(Source, Generic[K, V]):
 
 
 class Reports(Source, Generic[V]):
-    """What each writer says about each subject. A writer replaces all it said before; only differences are told."""
+    """What each writer says about each subject. Only differences are told.
+
+    A writer replaces all that it said before (`publish`), or what it said about some (`amend`).
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -126,9 +129,25 @@ class Reports(Source, Generic[V]):
         else:
             self._said.pop(writer, None)
         for subject in [*before, *(subject for subject in reports if subject not in before)]:
-            if before.get(subject) != reports.get(subject):
-                self._replace(subject, writer, reports.get(subject))
-                self._tell(subject)
+            self._say(subject, writer, before.get(subject), reports.get(subject))
+
+    def amend(self, writer: Hashable, reports: Mapping[Any, V | None]) -> None:
+        """Replaces what the writer said about these subjects and leaves the rest; None takes it back."""
+        said = self._said.setdefault(writer, {})
+        for subject, report in reports.items():
+            before = said.get(subject)
+            if report is None:
+                said.pop(subject, None)
+            else:
+                said[subject] = report
+            self._say(subject, writer, before, report)
+        if not said:
+            del self._said[writer]
+
+    def _say(self, subject: Hashable, writer: Hashable, before: V | None, report: V | None) -> None:
+        if before != report:
+            self._replace(subject, writer, report)
+            self._tell(subject)
 
     def _replace(self, subject: Hashable, writer: Hashable, report: V | None) -> None:
         entries = self._about.setdefault(subject, {})
@@ -149,15 +168,16 @@ class Reports(Source, Generic[V]):
 
 
 class Intent(NamedTuple):
-    """The token of an object's intent: everything that its users and makers say, without its status."""
+    """The token of the intent of an object, or of an answer by index: what users and makers say, without the status."""
 
-    key: Key
+    key: Hashable
 
 
 class Informer(Source, Generic[T]):
     """A kind in the cache, kept by a watch.
 
-    - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index.
+    - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index, and
+      Intent((index, value)) for that without status, if the index is journalled.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
       last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
     """
@@ -224,6 +244,8 @@ class Informer(Source, Generic[T]):
         for index in self.cache.indexes:
             for value in dict.fromkeys(value for obj in change.objects() for value in index.values(obj)):
                 self._tell((index, value))
+                if index.journalled and change.of_intent:
+                    self._tell(Intent((index, value)))
 
     def _reached(self, version: str) -> None:
         self.trouble = None

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from seamark.api.meta import Key, Object
-from seamark.core.cache import Index
+from seamark.core.cache import Index, Since
 from seamark.core.follow import Followed, Follower
 from seamark.core.queue import Item
 from seamark.core.source import Fact, Facts, Fresh, Informer, Intent, Reports, Source
@@ -52,6 +52,15 @@ class View:
         informer: Informer[T] = self._informers[index.kind]
         self.reads[(informer, (index, value))] = None
         return informer.cache.by(index, value)
+
+    def since(self, index: Index[T], value: Hashable, mark: int, *, intent: bool = False) -> Since[T]:
+        """In what an answer by index differs from the one of a mark.
+
+        With `intent`, changes of an object's status wake nobody; they are told when something else has.
+        """
+        informer: Informer[T] = self._informers[index.kind]
+        self.reads[(informer, Intent((index, value)) if intent else (index, value))] = None
+        return informer.cache.since(index, value, mark)
 
     def one(self, kind: type[T], key: Key) -> Followed[T]:
         """A single object of a kind that is followed by name; reading it is what starts following it."""

@@ -126,6 +126,7 @@ class Waker:
             for obj in self._informers[kind].cache:
                 keys.update(dict.fromkeys(belongs(obj)))
         if isinstance(controller, Group):
+            keys.update(dict.fromkeys(controller.always))
             self._first_round[controller.name] = set(keys)
             self._first_round_done(controller, None)
         for key in keys:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.api.meta import Key
-from seamark.core.cache import Cache, Change, Index
+from seamark.core.cache import Cache, Change, Index, Since
+from seamark.core.journal import MOST
 from tests.unit.core.scripted import Lamp, lamp
 
 
@@ -101,3 +102,37 @@ def test_after_any_history_an_index_says_what_a_walk_over_all_objects_says(steps
         for color in "rgb":
             walked = sorted((obj for obj in cache if color in obj.spec.steps), key=lambda obj: obj.key)
             assert list(cache.by(BY_COLOR, color)) == walked
+
+
+BY_COLOR_JOURNALLED = Index(Lamp, colors, "lamps by color, with a journal", journalled=True)
+
+
+def told(since: Since[Lamp]) -> dict[str, bool]:
+    """Which objects were named, and whether they are in the answer."""
+    return {key.name: obj is not None for key, obj in since.changed.items()}
+
+
+def test_what_has_changed_in_an_answer_is_told_at_the_cost_of_the_change() -> None:
+    cache = Cache((BY_COLOR_JOURNALLED,))
+    for name in "abc":
+        cache.put(lamp(name, steps=("red",)))
+    first = cache.since(BY_COLOR_JOURNALLED, "red", 0)
+    assert (told(first), first.whole) == ({"a": True, "b": True, "c": True}, True)
+    cache.put(lamp("b", version=2, steps=("red", "green")))
+    cache.put(lamp("c", version=2, steps=("green",)))
+    cache.put(lamp("d", version=2, steps=("blue",)))
+    cache.remove(Key("ns", "a"))
+    second = cache.since(BY_COLOR_JOURNALLED, "red", first.mark)
+    assert (told(second), second.whole) == ({"b": True, "c": False, "a": False}, False)
+    assert cache.since(BY_COLOR_JOURNALLED, "red", second.mark).changed == {}
+
+
+def test_who_asks_too_late_is_told_everything() -> None:
+    cache = Cache((BY_COLOR_JOURNALLED,))
+    cache.put(lamp("a", steps=("red",)))
+    mark = cache.since(BY_COLOR_JOURNALLED, "red", 0).mark
+    for number in range(MOST + 1):
+        cache.put(lamp(f"b{number}", steps=("red",)))
+    late = cache.since(BY_COLOR_JOURNALLED, "red", mark)
+    assert late.whole
+    assert len(late.changed) == MOST + 2

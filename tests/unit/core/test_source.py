@@ -17,8 +17,8 @@ BY_COLOR = Index(Lamp, lambda obj: (obj.spec.color,), "lamps by color")
 A = Key("ns", "a")
 
 
-def informer() -> Informer[Lamp]:
-    return Informer(Watch(Client(ScriptedTransport(), manager="test"), Lamp, Random(0)), (BY_COLOR,))
+def informer(*indexes: Index[Lamp]) -> Informer[Lamp]:
+    return Informer(Watch(Client(ScriptedTransport(), manager="test"), Lamp, Random(0)), (BY_COLOR, *indexes))
 
 
 def told(source: Source) -> list[Any]:
@@ -27,8 +27,8 @@ def told(source: Source) -> list[Any]:
     return tokens
 
 
-def synced(*objects: Lamp, version: str = "10") -> Informer[Lamp]:
-    made = informer()
+def synced(*objects: Lamp, version: str = "10", indexes: tuple[Index[Lamp], ...] = ()) -> Informer[Lamp]:
+    made = informer(*indexes)
     events: list[Event] = [Restarted(), *(Put(obj) for obj in objects), Synced(version)]
     for event in events:
         made.handle(event)
@@ -187,3 +187,17 @@ def test_trouble_is_told_in_words_that_say_what_to_do_and_ends_with_the_next_wor
 def test_a_version_that_is_no_number_is_older_than_all() -> None:
     assert number("12") == 12
     assert number("") == number("abc") == 0
+
+
+def test_a_writer_can_amend_what_it_said_and_only_that_is_told() -> None:
+    reports = Reports[str]("translation")
+    reports.publish("g", {"a": "fine", "b": "fine", "c": "fine"})
+    heard: list[Any] = []
+    reports.subscribe(lambda _source, token: heard.append(token))
+    reports.amend("g", {"a": "fine", "b": "broken", "c": None, "d": "new"})
+    assert heard == ["b", "c", "d"]
+    assert [reports.about(subject) for subject in "abcd"] == [{"g": "fine"}, {"g": "broken"}, {}, {"g": "new"}]
+    reports.publish("g", {"d": "new"})
+    assert heard == ["b", "c", "d", "a", "b"]
+    reports.amend("g", {"d": None})
+    assert reports.about("d") == {}

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.api.meta import Key
+from seamark.core.cache import Index
 from seamark.core.queue import Item
-from seamark.core.source import Absent, Facts, Fresh, Reports, Source, Stale
+from seamark.core.source import Absent, Facts, Fresh, Intent, Reports, Source, Stale
 from seamark.core.view import Dependencies, View
+from seamark.core.watch import Put
 from tests.unit.core.scripted import Lamp, lamp
 from tests.unit.core.test_source import BY_COLOR, A, synced
 
@@ -81,3 +83,19 @@ def test_both_directions_always_agree(records: list[Any]) -> None:
         for token in "xyz":
             expected = {item for item, tokens in last.items() if token in tokens}
             assert set(dependencies.readers(source, token)) == expected
+
+
+def test_who_reads_what_has_changed_is_woken_by_changes_of_intent_alone_if_it_says_so() -> None:
+    index = Index(Lamp, lambda obj: (obj.spec.color,), "lamps by color", journalled=True)
+    lamps = synced(lamp("a", color="red"), indexes=(index,))
+    view = View({Lamp: lamps}, now=0)
+    assert list(view.since(index, "red", 0).changed) == [A]
+    view.since(index, "red", 0, intent=True)
+    assert list(view.reads) == [(lamps, (index, "red")), (lamps, Intent((index, "red")))]
+    heard: list[Any] = []
+    lamps.subscribe(lambda _source, token: heard.append(token))
+    lamps.handle(Put(lamp("a", color="red", version=101)))  # nothing but its version
+    assert (index, "red") in heard
+    assert Intent((index, "red")) not in heard
+    lamps.handle(Put(lamp("a", color="red", version=102, uid="another")))
+    assert Intent((index, "red")) in heard

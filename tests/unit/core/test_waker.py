@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace as replace_declared
 from typing import Any
 
 import pytest
@@ -196,3 +197,14 @@ def test_a_key_of_a_controller_that_is_not_open_is_not_woken(wanted: bool) -> No
         woken.waker.start()
     woken.waker.wake(ITEM)
     assert (woken.items == [ITEM]) is wanted
+
+
+def test_a_key_that_is_always_there_has_a_pass_without_any_object() -> None:
+    reports = Reports[str]("colors")
+    woken = Woken(replace_declared(colors_group(reports), always=(Key("", "red"),)))
+    woken.waker.start()
+    woken.sync(woken.lamps)
+    assert woken.take() == [Item("colors", Key("", "red"))]
+    assert not reports.synced
+    woken.waker.passed(Item("colors", Key("", "red")))
+    assert reports.synced
