@@ -59,7 +59,7 @@ class Write:
     @property
     def target(self) -> tuple[str, str]:
         """What is done to which object: what is made is named in the body."""
-        name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
+        name = json.loads(self.body).get("metadata", {}).get("name", "") if self.method == "POST" else ""
         return self.method, f"{self.path}/{name}?{self.manager}"
 
     @property

@@ -19,10 +19,11 @@ from seamark.core.clock import Clock
 from seamark.core.difference import difference
 from seamark.core.errors import Exists, Gone, Refused, Retry
 from seamark.core.expectations import Expectations
+from seamark.core.follow import Follower
 from seamark.core.metrics import Metrics
 from seamark.core.ownership import Ownership
 from seamark.core.queue import Item
-from seamark.core.source import Informer
+from seamark.core.source import Fresh, Informer
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,9 @@ class Applier:
         expectations: Expectations,
         clock: Clock,
         metrics: Metrics,
+        followers: Mapping[type[Object], Follower[Any]] | None = None,
     ) -> None:
+        self._followers = followers or {}
         self._client = client
         self._informers = informers
         self._expectations = expectations
@@ -112,7 +115,7 @@ class Applier:
 
     async def _one(self, item: Item, owner: Object, ownership: Ownership, child: Object) -> Object:
         wanted: Object = ownership.claim(owner, child)
-        live = self._informers[type(child)].cache.get(child.key)
+        live = self._known(child)
         if live is None:
             try:
                 created = await self._client.create(wanted)
@@ -134,6 +137,14 @@ class Applier:
         self._written(item, changed, "patch")
         return changed
 
+    def _known(self, child: Object) -> Object | None:
+        """What is known of the child's place. Where nobody has looked yet, making it will tell."""
+        if type(child) in self._informers:
+            found: Object | None = self._informers[type(child)].cache.get(child.key)
+            return found
+        fact = self._followers[type(child)].get(child.key)
+        return fact.value if isinstance(fact, Fresh) else None
+
     async def _look(self, wanted: Object) -> Object:
         try:
             return await self._client.get(type(wanted), wanted.key)
@@ -142,6 +153,9 @@ class Applier:
 
     def _written(self, item: Item, obj: Object, verb: str) -> None:
         self._count(obj, verb)
+        if type(obj) not in self._informers:
+            self._followers[type(obj)].wrote(obj)
+            return
         informer = self._informers[type(obj)]
         self._expectations.written(item, informer, obj.key, obj.metadata.resource_version, self._clock.monotonic())
 

@@ -54,6 +54,8 @@ class Declared(Generic[S]):
     optional: tuple[type[Object], ...] = ()  # kinds it reads that may not be installed: then there are none of them
     singles: tuple[type[Object], ...] = ()  # kinds of which it reads single objects by name, and never lists them
     scopes: Mapping[type[Object], Scope] = field(default_factory=dict)  # kinds of which it needs only a part
+    kept: tuple[type[Object], ...] = ()  # kinds of children that are followed by name alone, and never pruned: Secrets
+    reviews: bool = False  # whether it asks what we may do (`View.may`)
     indexes: tuple[Index[Any], ...] = ()
     sources: tuple[Source, ...] = ()  # facts and reports that must have synced before a key is observed
     children: tuple[type[Object], ...] = ()
@@ -73,6 +75,7 @@ class Controller(Declared[S]):
     status: StatusMode
     announce: Callable[[S, Answers], Iterable[Notice]] | None = None
     finalizer: str = ""
+    former: tuple[str, ...] = ()  # finalizers of a predecessor: ours takes their place
     annotations: tuple[str, ...] = ()  # those on the object itself that are ours
     shelf_life: float = 60.0  # how long a word said before a restart stands without new evidence
     linger: float = 1.0  # how long a first statement may wait for answers that are under way
@@ -86,6 +89,7 @@ class Group(Declared[S]):
     reports: Reports[Any]
     always: tuple[Key, ...] = ()  # keys that are there without any object
     amends: bool = False  # `report` has what is new, None for what is taken back; not all that there is to say
+    subjects: tuple[Reports[Any], ...] = ()  # whatever key these speak about is a key of this group, too
 
 
 def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:

@@ -52,6 +52,11 @@ class Follower(Source, Generic[T]):
             self._tasks[key] = asyncio.get_running_loop().create_task(self._follow(key), name=f"follow {key}")
         return self._facts[key]
 
+    def wrote(self, obj: T) -> None:
+        """What the server answered to a write of ours: from now on this is known of the object."""
+        if obj.key in self._tasks:
+            self._facts[obj.key] = Fresh(obj)
+
     def release(self, key: Hashable) -> None:
         """Nobody reads this object any more."""
         if isinstance(key, Key) and key in self._tasks:
@@ -66,8 +71,11 @@ class Follower(Source, Generic[T]):
 
     async def _follow(self, key: Key) -> None:
         while True:
+            before = self._facts[key]
             fact = await self._read(key)
-            if fact is not None and fact != self._facts[key]:
+            if self._facts[key] is not before:
+                continue  # written meanwhile: what was read may be older
+            if fact is not None and fact != before:
                 self._facts[key] = fact
                 self._tell(key)
             await asyncio.sleep(self._every * (0.8 + self._random.random() * 0.4))

@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from seamark.api.meta import Object, ObjectMeta
+from seamark.core.access import AccessReviews
 from seamark.core.apply import Answers, Applier
 from seamark.core.cache import Index
 from seamark.core.calls import Calls, Results
@@ -52,6 +53,7 @@ class Services:
     client: Client
     informers: Mapping[type[Object], Informer[Any]]
     followers: Mapping[type[Object], Follower[Any]]
+    reviews: AccessReviews
     queue: Queue
     calls: Calls
     expectations: Expectations
@@ -65,7 +67,8 @@ class Loop:
         self._services = services
         self._owners = owners
         self._speaker = Speaker(services.client, services.events, services.clock)
-        self.waker = Waker(controllers, services.informers, services.followers.values(), self._add)
+        beside = (*services.followers.values(), services.reviews)
+        self.waker = Waker(controllers, services.informers, beside, self._add)
         self._clients = {one.name: services.client.named(one.manager) for one in self.waker.controllers.values()}
         self._appliers = {name: self._applier(client) for name, client in self._clients.items()}
         self._woken: dict[Item, float] = {}  # since when a key has something to do
@@ -82,7 +85,14 @@ class Loop:
 
     def _applier(self, client: Client) -> Applier:
         services = self._services
-        return Applier(client, services.informers, services.expectations, services.clock, services.metrics)
+        return Applier(
+            client,
+            services.informers,
+            services.expectations,
+            services.clock,
+            services.metrics,
+            services.followers,
+        )
 
     @property
     def quiet(self) -> bool:
@@ -190,7 +200,8 @@ class Loop:
 
     async def _pass(self, item: Item) -> None:
         controller = self.waker.controllers[item.kind]
-        view = View(self._services.informers, self._services.clock.monotonic(), self._services.followers)
+        services = self._services
+        view = View(services.informers, services.clock.monotonic(), services.followers, services.reviews)
         if controller.spacing:
             self._passed[item] = view.now
         if isinstance(controller, Controller):
@@ -257,7 +268,7 @@ class Loop:
     def _existing(self, item: Item, controller: Declaration, owner: Object, wanted: Wanted, view: View) -> list[Object]:
         """Our children as the cache has them. Wanted names are read too: a stranger on one wakes us when it goes."""
         for child in wanted.children.values():
-            view.get(type(child), child.key)
+            view.child(type(child), child.key)
         token = controller.ownership.token(owner)
         found = [child for kind in controller.children for child in view.by(self._owners[(item.kind, kind)], token)]
         self.waker.dependencies.record(item, view.reads)

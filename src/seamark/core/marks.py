@@ -17,10 +17,12 @@ def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict
     """The change of metadata that makes the marks as wanted; empty when they are."""
     metadata: dict[str, Any] = {}
     finalizers = obj.metadata.finalizers or ()
-    if wanted.finalizer and controller.finalizer not in finalizers:
-        metadata["finalizers"] = [*finalizers, controller.finalizer]
-    elif not wanted.finalizer and controller.finalizer in finalizers:
-        metadata["finalizers"] = [name for name in finalizers if name != controller.finalizer]
+    ours = [name for name in finalizers if name in (controller.finalizer, *controller.former)]
+    others = [name for name in finalizers if name not in ours]
+    if wanted.finalizer and ours != [controller.finalizer]:
+        metadata["finalizers"] = [*others, controller.finalizer]
+    elif not wanted.finalizer and ours:
+        metadata["finalizers"] = others
     have = {name: obj.annotation(name) for name in controller.annotations if obj.annotation(name)}
     if have != dict(wanted.annotations):
         gone = {name: None for name in have if name not in wanted.annotations}
@@ -30,9 +32,10 @@ def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict
 
 def without_finalizer(controller: Controller[Any], obj: Any) -> dict[str, Any]:
     finalizers = obj.metadata.finalizers or ()
-    if controller.finalizer not in finalizers:
+    ours = (controller.finalizer, *controller.former)
+    if not any(name in ours for name in finalizers):
         return {}
-    return {"finalizers": [name for name in finalizers if name != controller.finalizer]}
+    return {"finalizers": [name for name in finalizers if name not in ours]}
 
 
 async def patch_metadata(client: Client, obj: Any, metadata: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from seamark.api.meta import Key, Object
+from seamark.core.access import AccessReviews
 from seamark.core.cache import Index
 from seamark.core.calls import Calls
 from seamark.core.client import Client
@@ -66,7 +67,8 @@ class Operator:
             for kind in c.children
         }
         self.informers = {kind: self._informer(client, kind, controllers, owners) for kind in _all_kinds(controllers)}
-        self.followers = {kind: self._follower(client, kind) for c in controllers for kind in c.singles}
+        self.followers = {kind: self._follower(client, kind) for c in controllers for kind in (*c.singles, *c.kept)}
+        self.reviews = AccessReviews(client, world.clock, world.random)
         self.queue = Queue(world.random)
         self.calls = Calls(world.random, self._wake, world.clock.monotonic, self.leader)
         self.events = Events(client, world.clock, self.metrics, world.identity)
@@ -74,6 +76,7 @@ class Operator:
             client=client,
             informers=self.informers,
             followers=self.followers,
+            reviews=self.reviews,
             queue=self.queue,
             calls=self.calls,
             expectations=Expectations(self._wake),
@@ -137,6 +140,7 @@ class Operator:
                     task.cancel()
                 for follower in self.followers.values():
                     await follower.stop()
+                await self.reviews.stop()
                 if self.leader is not None:
                     await self.leader.release()
                 self.queue.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from seamark.api.authorization import SelfSubjectAccessReview
 from seamark.api.coordination import Lease
 from seamark.api.events import Event
 from seamark.api.meta import Object
@@ -18,6 +19,7 @@ from seamark.core.status import Silent
 
 FOLLOW = ("get", "list", "watch")
 SINGLE = ("get",)  # never a list: it would open all the others
+KEEP = ("get", "create", "patch")
 MAKE = ("create", "delete", "patch")
 
 
@@ -34,6 +36,8 @@ def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
     found = _each(declared, kinds(declared), FOLLOW)
     found |= _each(declared, declared.singles, SINGLE)
     found |= _each(declared, declared.children, MAKE)
+    found |= _each(declared, declared.kept, KEEP)
+    found |= _on(SelfSubjectAccessReview, ("create",)) if declared.reviews else set()
     if isinstance(declared, Controller):
         if not isinstance(declared.status, Silent):
             found |= _each(declared, (declared.kind,), ("patch",), "status")

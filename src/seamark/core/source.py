@@ -122,6 +122,9 @@ class Reports(Source, Generic[V]):
     def about(self, subject: Hashable) -> Mapping[Hashable, V]:
         return self._about.get(subject, {})
 
+    def subjects(self) -> tuple[Hashable, ...]:
+        return tuple(self._about)
+
     def publish(self, writer: Hashable, reports: Mapping[Any, V]) -> None:
         before = self._said.get(writer, {})
         if reports:

@@ -95,7 +95,20 @@ class ByManager:
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any:
         fields = {"metadata": {"resourceVersion": obj.metadata.resource_version}, "status": to_wire(status)}
-        return await client.named(self.manager).apply(type(obj), obj.key, fields, "status")
+        written = await client.named(self.manager).apply(type(obj), obj.key, fields, "status")
+        if left := self._left(written, status):
+            version = {"resourceVersion": written.metadata.resource_version}
+            patch = {"metadata": version, "status": left}
+            written = await client.named(self.manager).merge_patch(type(obj), obj.key, patch, "status")
+        return written
+
+    def _left(self, written: Any, status: Any) -> dict[str, None]:
+        """Fields of which we say nothing, while a predecessor's word stands: nobody else would ever take it away."""
+        if written.status is None:
+            return {}
+        wire = {info.name: info.encode_name for info in msgspec.structs.fields(type(written.status))}
+        silent = [name for name in self.fields if getattr(status, name) is None]
+        return {wire[name]: None for name in silent if getattr(written.status, name) is not None}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from seamark.api.meta import Key, Object
+from seamark.core.access import AccessReviews, Right
 from seamark.core.cache import Index, Since
 from seamark.core.follow import Followed, Follower
 from seamark.core.queue import Item
@@ -30,8 +31,10 @@ class View:
         informers: Mapping[type[Object], Informer[Any]],
         now: float,
         followers: Mapping[type[Object], Follower[Any]] | None = None,
+        reviews: AccessReviews | None = None,
     ) -> None:
         self._informers = informers
+        self._reviews = reviews
         self._followers = followers or {}
         self.now = now
         self.reads: dict[Read, None] = {}
@@ -67,6 +70,19 @@ class View:
         follower: Follower[T] = self._followers[kind]
         self.reads[(follower, key)] = None
         return follower.get(key)
+
+    def child(self, kind: type[T], key: Key) -> None:
+        """A wanted child, however its kind is followed."""
+        if kind in self._informers:
+            self.get(kind, key)
+        else:
+            self.one(kind, key)
+
+    def may(self, right: Right) -> Fact[bool]:
+        """Whether we have this right, as the API server says. Reading it is what asks; the answer keeps a while."""
+        assert self._reviews is not None
+        self.reads[(self._reviews, right)] = None
+        return self._reviews.get(right, self.now)
 
     def fact(self, facts: Facts[K, V], key: K) -> Fact[V]:
         self.reads[(facts, key)] = None
@@ -111,5 +127,5 @@ class Dependencies:
             readers.pop(item, None)
             if not readers:
                 del self._readers[read]
-                if isinstance(read[0], Follower):
+                if isinstance(read[0], Follower | AccessReviews):
                     read[0].release(read[1])

@@ -15,7 +15,7 @@ from seamark.api.meta import Key, Object
 from seamark.core.cache import Change
 from seamark.core.controller import Controller, Group, kinds
 from seamark.core.queue import Item
-from seamark.core.source import SYNCED, Informer, Source
+from seamark.core.source import SYNCED, Informer, Reports, Source
 from seamark.core.view import Dependencies
 
 Declaration = Controller[Any] | Group[Any]
@@ -36,6 +36,9 @@ class Waker:
         self._open: set[str] | None = None  # controllers whose sources have all synced; None while stopped
         self._first_round: dict[str, set[Key]] = {}
         self._echoes: dict[Item, str] = {}  # the version of our last status write
+        groups = [one for one in self.controllers.values() if isinstance(one, Group)]
+        told = dict.fromkeys(reports for group in groups for reports in group.subjects)
+        self._about = {reports: [group.name for group in groups if reports in group.subjects] for reports in told}
         declared = dict.fromkeys(source for one in self.controllers.values() for source in self._sources(one))
         for source in (*declared, *followers):
             source.subscribe(self._touched)
@@ -81,7 +84,8 @@ class Waker:
         self._echoes.pop(item, None)
 
     def _sources(self, controller: Declaration) -> list[Source]:
-        return [*(self._informers[kind] for kind in kinds(controller)), *controller.sources]
+        subjects = controller.subjects if isinstance(controller, Group) else ()
+        return [*(self._informers[kind] for kind in kinds(controller)), *controller.sources, *subjects]
 
     def _changed(self, informer: Informer[Any], change: Change[Any]) -> None:
         for controller in self.controllers.values():
@@ -103,6 +107,9 @@ class Waker:
         for item in self.dependencies.readers(source, token):
             if not self._is_own_object(item, source, token):
                 self.wake(item)
+        if isinstance(token, Key) and isinstance(source, Reports):
+            for name in self._about.get(source, ()):
+                self.wake(Item(name, token))
 
     def _is_own_object(self, item: Item, source: Source, token: Hashable) -> bool:
         """Changes of the key's own object come by `_changed`, which knows an echo."""
@@ -127,6 +134,8 @@ class Waker:
                 keys.update(dict.fromkeys(belongs(obj)))
         if isinstance(controller, Group):
             keys.update(dict.fromkeys(controller.always))
+            told = (subject for reports in controller.subjects for subject in reports.subjects())
+            keys.update(dict.fromkeys(subject for subject in told if isinstance(subject, Key)))
             self._first_round[controller.name] = set(keys)
             self._first_round_done(controller, None)
         for key in keys:

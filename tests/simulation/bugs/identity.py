@@ -101,7 +101,7 @@ BUGS = (
         (
             Change(
                 "core/marks.py",
-                'metadata["finalizers"] = [*finalizers, controller.finalizer]',
+                'metadata["finalizers"] = [*others, controller.finalizer]',
                 'metadata["finalizers"] = [controller.finalizer]',
             ),
         ),
@@ -113,7 +113,7 @@ BUGS = (
         (
             Change(
                 "core/marks.py",
-                'return {"finalizers": [name for name in finalizers if name != controller.finalizer]}',
+                'return {"finalizers": [name for name in finalizers if name not in ours]}',
                 'return {"finalizers": []}',
             ),
         ),
