@@ -92,7 +92,7 @@ class ConditionType:
 class Stamp:
     """What makes a judgement a statement: for which generation, at what time, and whether the old word stands."""
 
-    generation: int
+    generation: int | None  # None for kinds that have none, as Services
     time: str
     awaiting_stands: bool = True
     kept: list[str] = field(default_factory=list, compare=False)  # the types for which the old word stood

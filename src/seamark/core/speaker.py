@@ -39,7 +39,7 @@ class Speaker:
         now = self.clock.monotonic()
         mode = controller.status
         stands_until = self.started + controller.shelf_life
-        stamp = Stamp(obj.metadata.generation, timestamp(self.clock.wall()), awaiting_stands=now < stands_until)
+        stamp = Stamp(obj.metadata.generation or None, timestamp(self.clock.wall()), awaiting_stands=now < stands_until)
         said = mode.said(obj, judged)
         status = mode.stamped(judged, said, stamp)
         again = stands_until - now if stamp.kept else None

@@ -117,7 +117,7 @@ class Play:
         answers = self._answers(wanted)
         judged = controller.judge(seen, answers)
         mode = controller.status
-        status = mode.stamped(judged, mode.said(obj, judged), Stamp(obj.metadata.generation, NOW))
+        status = mode.stamped(judged, mode.said(obj, judged), Stamp(obj.metadata.generation or None, NOW))
         notices = controller.announce(seen, answers) if controller.announce else ()
         self._by_the_rules(obj, status)
         return {
