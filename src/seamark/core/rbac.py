@@ -1,6 +1,7 @@
 """What a controller may do, from what it declares: exactly what the loop does for it, nothing more.
 
-- Follows every kind it reads; makes, changes and deletes its children; reads one of them live when a name is taken.
+- Follows every kind it reads; makes, changes and deletes its children. What it writes it may also read live: when a
+  name is taken, and when a write is not seen in time.
 - Patches the status it writes, and the object itself only where it puts a finalizer or annotations on it.
 - A kind that is followed in one namespace only is granted there only.
 """
@@ -17,7 +18,7 @@ from seamark.api.meta import Object
 from seamark.core.controller import Controller, Group, kinds, scope
 from seamark.core.status import Silent
 
-FOLLOW = ("get", "list", "watch")
+FOLLOW = ("list", "watch")
 SINGLE = ("get",)  # never a list: it would open all the others
 KEEP = ("get", "create", "patch")
 MAKE = ("create", "delete", "patch")
@@ -34,17 +35,28 @@ class Grant(NamedTuple):
 
 def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
     found = _each(declared, kinds(declared), FOLLOW)
-    found |= _each(declared, declared.singles, SINGLE)
+    found |= _each(declared, (*declared.singles, *_written(declared)), SINGLE)
     found |= _each(declared, declared.children, MAKE)
     found |= _each(declared, declared.kept, KEEP)
     found |= _on(SelfSubjectAccessReview, ("create",)) if declared.reviews else set()
     if isinstance(declared, Controller):
         if not isinstance(declared.status, Silent):
             found |= _each(declared, (declared.kind,), ("patch",), "status")
-        if declared.finalizer or declared.annotations:
+        if _marks(declared):
             found |= _each(declared, (declared.kind,), ("patch",))
         found |= _on(Event, ("create", "patch"))
     return found
+
+
+def _written(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:
+    """The kinds of which an object is read live when a name is taken, or a write is not seen in time."""
+    if isinstance(declared, Controller) and not (isinstance(declared.status, Silent) and not _marks(declared)):
+        return (declared.kind, *declared.children)
+    return declared.children
+
+
+def _marks(declared: Controller[Any]) -> bool:
+    return bool(declared.finalizer or declared.annotations)
 
 
 def by_namespace(found: Iterable[Grant]) -> dict[str, set[Grant]]:

@@ -47,7 +47,7 @@ def test_a_finalizer_or_an_annotation_needs_a_patch_of_the_object() -> None:
 def test_children_are_made_and_what_is_only_read_is_not() -> None:
     found = grants(declared(children=(ConfigMap,), reads=(Namespace,)))
     assert verbs(found, "configmaps") == {"get", "list", "watch", "create", "patch", "delete"}
-    assert verbs(found, "namespaces") == {"get", "list", "watch"}
+    assert verbs(found, "namespaces") == {"list", "watch"}
 
 
 def test_what_is_followed_in_one_namespace_is_granted_there_only() -> None:

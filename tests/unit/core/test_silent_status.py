@@ -30,5 +30,5 @@ def test_its_role_has_no_status_to_patch() -> None:
     )
     group = Greeting.RESOURCE.group
     assert {grant for grant in grants(silent) if grant.group == group} == {
-        Grant(group, "greetings", verb) for verb in ("get", "list", "watch")
+        Grant(group, "greetings", verb) for verb in ("list", "watch")
     }
