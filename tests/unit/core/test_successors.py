@@ -1,4 +1,4 @@
-"""Taking over from a predecessor, children that are followed by name, and groups whose keys are what reports speak of."""
+"""Taking over from a predecessor; children followed by name; groups whose keys are what reports speak of."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_going_is_let_go_for_the_predecessor_too() -> None:
 
 
 def test_a_word_of_a_predecessor_that_we_do_not_repeat_is_taken_away() -> None:
-    standing = {"metadata": {"name": "a", "namespace": "ns", "resourceVersion": "8"}, "spec": {}}
+    standing: dict[str, Any] = {"metadata": {"name": "a", "namespace": "ns", "resourceVersion": "8"}, "spec": {}}
     standing["status"] = {"watts": 40, "conditions": []}
     sent: list[tuple[str, Any]] = []
 
