@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
 Json = dict[str, Any]
@@ -55,9 +56,17 @@ class State:
 
     def lists(self) -> dict[str, list[Json]]:
         """Every list of conditions: that of the object itself is "", those of entries go by their entry."""
-        return dict(_condition_lists(self.status, ""))
+        return self._lists
 
     def conditions(self) -> dict[tuple[str, str], Json]:
+        return self._conditions
+
+    @cached_property
+    def _lists(self) -> dict[str, list[Json]]:
+        return dict(_condition_lists(self.status, ""))
+
+    @cached_property
+    def _conditions(self) -> dict[tuple[str, str], Json]:
         found = {}
         for place, conditions in self.lists().items():
             for condition in conditions:

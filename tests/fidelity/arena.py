@@ -100,6 +100,9 @@ class Bout:
             media = "application/merge-patch+json"
             player.side.ask("PATCH", path, {}, json.dumps(release).encode(), media)
             player.side.ask("DELETE", path, {}, b'{"gracePeriodSeconds": 0}', "application/json")
+            if moves.sample.kind == "Namespace":  # nobody ends it here
+                body = json.dumps({"metadata": {"name": path.rpartition("/")[2]}}).encode()
+                player.side.ask("PUT", f"{path}/finalize", {}, body, "application/json")
 
     def compare_events(self, samples: Iterable[Sample]) -> None:
         """Every event since the start, up to an object made for that."""

@@ -10,7 +10,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
 _GENERATED = re.compile(r"gen-[a-z0-9]{5}")
-_VERSION = re.compile(r"(resource version: |in record \(|precondition \()\d+")
+_VERSION = re.compile(r"(resource version: |in record \(|precondition \(|in object meta: )\d+")
 
 # Why a body could not be read is said in the words of Go's decoders.
 _DECODING = re.compile(

@@ -54,7 +54,7 @@ class Moves:
     ) -> Move:
         query = {key.rstrip("_"): value for key, value in query.items()}
         of = path.split("/status", maxsplit=1)[0]
-        return Move((self.sample.kind, verb, option), method, path, body, media, query, of)
+        return Move((repr(self.sample), verb, option), method, path, body, media, query, of)
 
     # --- the moves by verb
 

@@ -40,7 +40,7 @@ def concerned(move: Move, situation: str) -> bool:
             return True
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.kind)
+@pytest.mark.parametrize("sample", SAMPLES, ids=repr)
 def test_every_move_has_the_same_answer(arena: Arena, sample: Sample) -> None:
     moves = Moves(sample)
     bout = arena.bout()

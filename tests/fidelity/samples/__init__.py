@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 from tests.fidelity.samples.base import Json, Sample, meta_mistakes
-from tests.fidelity.samples.core import CONFIG_MAP, EVENT, LEASE, NODE, QUOTA, SECRET, SERVICE_ACCOUNT
+from tests.fidelity.samples.core import (
+    CLAIM,
+    CONFIG_MAP,
+    CORE_EVENT,
+    ENDPOINTS,
+    EVENT,
+    LEASE,
+    NAMESPACE,
+    NODE,
+    QUOTA,
+    SECRET,
+    SERVICE_ACCOUNT,
+)
 from tests.fidelity.samples.custom import GADGET, WIDGET, definitions
-from tests.fidelity.samples.network import CLUSTER_ROLE, ENDPOINT_SLICE, INGRESS, ROLE, ROLE_BINDING, SERVICE
-from tests.fidelity.samples.workloads import DEPLOYMENT, POD, REPLICA_SET, STATEFUL_SET
+from tests.fidelity.samples.network import (
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
+    ENDPOINT_SLICE,
+    INGRESS,
+    INGRESS_CLASS,
+    NETWORK_POLICY,
+    ROLE,
+    ROLE_BINDING,
+    SERVICE,
+)
+from tests.fidelity.samples.workloads import (
+    BUDGET,
+    DEPLOYMENT,
+    POD,
+    REPLICA_SET,
+    STATEFUL_SET,
+)
 
 SAMPLES = [
     CONFIG_MAP,
@@ -28,17 +56,33 @@ SAMPLES = [
     QUOTA,
     WIDGET,
     GADGET,
+    NAMESPACE,
+    CORE_EVENT,
+    CLAIM,
+    ENDPOINTS,
+    CLUSTER_ROLE_BINDING,
+    INGRESS_CLASS,
+    NETWORK_POLICY,
+    BUDGET,
 ]
 
 __all__ = [
+    "BUDGET",
+    "CLAIM",
     "CLUSTER_ROLE",
+    "CLUSTER_ROLE_BINDING",
     "CONFIG_MAP",
+    "CORE_EVENT",
     "DEPLOYMENT",
+    "ENDPOINTS",
     "ENDPOINT_SLICE",
     "EVENT",
     "GADGET",
     "INGRESS",
+    "INGRESS_CLASS",
     "LEASE",
+    "NAMESPACE",
+    "NETWORK_POLICY",
     "NODE",
     "POD",
     "QUOTA",

@@ -25,10 +25,11 @@ class Sample:
     bad_status: Json | None = None
     namespaced: bool = True
     fields: dict[str, str] = field(default_factory=dict)
-    subresources: tuple[str, ...] = ()
+    row: str = ""
+    """How the table calls the kind, where another group has one of the same name."""
 
     def __repr__(self) -> str:
-        return self.kind
+        return self.row or self.kind
 
     @property
     def root(self) -> str:

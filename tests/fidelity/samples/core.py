@@ -102,3 +102,81 @@ EVENT = Sample(
         "no-controller": {"reportingController": None},
     },
 )
+
+NAMESPACE = Sample(
+    "v1",
+    "Namespace",
+    "namespaces",
+    {},
+    {"label": {"metadata": {"labels": {"team": "x"}}}, "finalizer": {"spec": {"finalizers": ["example.com/hold"]}}},
+    {"bad-finalizer-spec": {"spec": {"finalizers": ["no slash"]}}, "type": {"spec": {"finalizers": "x"}}},
+    status={"phase": "Active"},
+    namespaced=False,
+    fields={"status.phase": "Active"},
+)
+
+CORE_EVENT = Sample(
+    "v1",
+    "Event",
+    "events",
+    {
+        "involvedObject": {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "namespace": "$ns"},
+        "reason": "Done",
+        "message": "It is done",
+        "type": "Normal",
+        "count": 1,
+        "firstTimestamp": "2026-01-01T00:00:00Z",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+        "source": {"component": "me"},
+    },
+    {
+        "count": {"count": 2, "lastTimestamp": "2026-01-01T00:01:00Z"},
+        "type": {"type": "Warning"},
+        "note": {"message": "It is undone"},
+    },
+    {
+        "elsewhere": {"involvedObject": {"namespace": "elsewhere"}},
+        "no-namespace": {"involvedObject": {"namespace": None}},
+        "new-style": {"eventTime": "2026-01-01T00:00:00.000000Z"},
+    },
+    fields={"involvedObject.name": "x", "reason": "Done", "type": "Normal"},
+    row="v1 Event",
+)
+
+CLAIM = Sample(
+    "v1",
+    "PersistentVolumeClaim",
+    "persistentvolumeclaims",
+    {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+    {
+        "class": {"spec": {"storageClassName": "fast"}},
+        "bigger": {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
+        "volume": {"spec": {"volumeName": "v"}},
+    },
+    {
+        "no-modes": {"spec": {"accessModes": None}},
+        "bad-mode": {"spec": {"accessModes": ["Nonsense"]}},
+        "no-storage": {"spec": {"resources": None}},
+        "negative": {"spec": {"resources": {"requests": {"storage": "-1"}}}},
+        "bad-volume-mode": {"spec": {"volumeMode": "Nonsense"}},
+        "bad-class": {"spec": {"storageClassName": "A B"}},
+    },
+    status={"phase": "Bound", "capacity": {"storage": "1Gi"}},
+)
+
+ENDPOINTS = Sample(
+    "v1",
+    "Endpoints",
+    "endpoints",
+    {"subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"name": "http", "port": 80}]}]},
+    {
+        "more": {"subsets": [{"addresses": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.1"}], "ports": [{"port": 80}]}]},
+        "none": {"subsets": None},
+    },
+    {
+        "bad-address": {"subsets": [{"addresses": [{"ip": "nonsense"}], "ports": [{"port": 80}]}]},
+        "loopback": {"subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": 80}]}]},
+        "bad-port": {"subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 70000}]}]},
+        "empty": {"subsets": [{}]},
+    },
+)

@@ -135,3 +135,68 @@ CLUSTER_ROLE = Sample(
     {"no-verbs": {"rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": []}]}},
     namespaced=False,
 )
+
+CLUSTER_ROLE_BINDING = Sample(
+    "rbac.authorization.k8s.io/v1",
+    "ClusterRoleBinding",
+    "clusterrolebindings",
+    {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"},
+        "subjects": [{"kind": "User", "name": "nobody"}],
+    },
+    {"subjects": {"subjects": [{"kind": "ServiceAccount", "name": "s", "namespace": "default"}]}},
+    {
+        "no-role": {"roleRef": None},
+        "namespaced-role": {"roleRef": {"kind": "Role"}},
+        "bad-subject": {"subjects": [{"kind": "Nonsense", "name": "x"}]},
+        "no-namespace": {"subjects": [{"kind": "ServiceAccount", "name": "s"}]},
+    },
+    namespaced=False,
+)
+
+INGRESS_CLASS = Sample(
+    "networking.k8s.io/v1",
+    "IngressClass",
+    "ingressclasses",
+    {"spec": {"controller": "example.com/ingress"}},
+    {
+        "default": {"metadata": {"annotations": {"ingressclass.kubernetes.io/is-default-class": "false"}}},
+        "parameters": {"spec": {"parameters": {"apiGroup": "example.com", "kind": "Widget", "name": "w"}}},
+    },
+    {
+        "no-controller": {"spec": {"controller": None}},
+        "bad-controller": {"spec": {"controller": "no domain"}},
+        "bad-scope": {"spec": {"parameters": {"kind": "Widget", "name": "w", "scope": "Nonsense"}}},
+        "no-name": {"spec": {"parameters": {"kind": "Widget"}}},
+    },
+    namespaced=False,
+)
+
+NETWORK_POLICY = Sample(
+    "networking.k8s.io/v1",
+    "NetworkPolicy",
+    "networkpolicies",
+    {
+        "spec": {
+            "podSelector": {"matchLabels": {"app": "a"}},
+            "ingress": [{"ports": [{"port": 80}], "from": [{"namespaceSelector": {}}]}],
+        }
+    },
+    {
+        "egress": {"spec": {"egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}]}]}},
+        "types": {"spec": {"policyTypes": ["Egress", "Ingress"]}},
+        "everything": {"spec": {"podSelector": {"matchLabels": None}, "ingress": [{}]}},
+    },
+    {
+        "bad-port": {"spec": {"ingress": [{"ports": [{"port": 70000}]}]}},
+        "bad-port-name": {"spec": {"ingress": [{"ports": [{"port": "A B"}]}]}},
+        "bad-protocol": {"spec": {"ingress": [{"ports": [{"port": 80, "protocol": "ICMP"}]}]}},
+        "bad-block": {"spec": {"ingress": [{"from": [{"ipBlock": {"cidr": "nonsense"}}]}]}},
+        "bad-except": {
+            "spec": {"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["11.0.0.0/16"]}}]}]}
+        },
+        "two-peers": {"spec": {"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}, "podSelector": {}}]}]}},
+        "no-peer": {"spec": {"ingress": [{"from": [{}]}]}},
+        "bad-type": {"spec": {"policyTypes": ["Nonsense"]}},
+    },
+)

@@ -100,3 +100,24 @@ REPLICA_SET = Sample(
     {"no-match": {"spec": {"selector": {"matchLabels": {"app": "b"}}}}, "negative": {"spec": {"replicas": -1}}},
     status={"replicas": 1, "fullyLabeledReplicas": 1},
 )
+
+BUDGET = Sample(
+    "policy/v1",
+    "PodDisruptionBudget",
+    "poddisruptionbudgets",
+    {"spec": {"minAvailable": 1, "selector": SELECTOR}},
+    {
+        "percent": {"spec": {"minAvailable": "50%"}},
+        "unavailable": {"spec": {"minAvailable": None, "maxUnavailable": 1}},
+        "unhealthy": {"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}},
+    },
+    {
+        "both": {"spec": {"maxUnavailable": 1}},
+        "negative": {"spec": {"minAvailable": -1}},
+        "bad-percent": {"spec": {"minAvailable": "150%"}},
+        "bad-text": {"spec": {"minAvailable": "many"}},
+        "bad-unhealthy": {"spec": {"unhealthyPodEvictionPolicy": "Nonsense"}},
+    },
+    status={"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
+    bad_status={"disruptionsAllowed": -1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2},
+)

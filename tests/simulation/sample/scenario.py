@@ -15,7 +15,7 @@ from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
 from tests.simulation.sample.board import TwinBoard
 from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_let_go, check_marked
-from tests.simulation.sample.truth import Truth
+from tests.simulation.sample.truth import OURS, Truth
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SampleScenario:
     verify_every = 3600.0
 
     def __init__(self) -> None:
-        self._history = StatusHistory()
+        self._history = StatusHistory(OURS)
         self._world: World
         self._truth: Truth
         self._first_revision = 0

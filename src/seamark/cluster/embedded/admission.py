@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seamark.cluster.embedded.builtin.addresses import Addresses
 from seamark.cluster.embedded.builtin.objects import admit_node
-from seamark.cluster.embedded.builtin.workloads import admit_pod
+from seamark.cluster.embedded.builtin.workloads import admit_claim, admit_pod
 from seamark.cluster.embedded.calls import Call
 from seamark.cluster.embedded.policies import Policies
 from seamark.cluster.embedded.quota import Quotas
@@ -30,6 +30,8 @@ class Chain:
             admit_pod(new, old)
         if old is None and call.kind.storage == "nodes":
             admit_node(new)
+        if old is None and call.kind.storage == "persistentvolumeclaims":
+            admit_claim(new)
 
     def validate(self, call: Call, new: Json | None, old: Json | None) -> None:
         if new is None and call.kind.storage == "namespaces" and call.name in IMMORTAL:

@@ -94,7 +94,9 @@ class Deletes:
         stored = self._revisions.get(kind.storage, key)
         if stored is None:
             raise not_found(kind.names.group, kind.names.plural, key[1])
-        old = kind.serve(stored)
+        old = kind.live(stored)
+        if kind.storage == "namespaces":
+            return self._end_namespace(call, key, old, options)
         self._check_preconditions(call, old["metadata"], options)
         self._admission.validate(call, None, old)
         meta = dict(old["metadata"])
@@ -109,12 +111,9 @@ class Deletes:
             meta.pop("finalizers", None)
         if finalizers and not graceful:
             self._mark(meta)
-        if finalizers or (graceful and meta["deletionGracePeriodSeconds"]) or self._held(changed):
-            if self._held(changed):
-                self._mark(meta)
-                changed["status"] = {**changed["status"], "phase": "Terminating"}
+        if finalizers or (graceful and meta["deletionGracePeriodSeconds"]):
             if changed == old:
-                return old
+                return kind.serve(old)
             return self._write(call, key, changed, options)
         if graceful:
             # Deletion without delay is still said first: watchers see the mark, then the end.
@@ -123,16 +122,39 @@ class Deletes:
             self._revisions.write(kind.storage, key, None)
         return self._result(call, old)
 
+    def _end_namespace(self, call: Call, key: ObjectKey, old: Json, options: Options) -> Json:
+        """A namespace is marked, and goes when nothing is left in it that its finalizers stand for."""
+        meta = dict(old["metadata"])
+        self._check_namespace(call, meta, options)
+        if meta.get("deletionTimestamp"):
+            if old["spec"].get("finalizers"):
+                return old
+            if not options.dry_run and not meta.get("finalizers"):
+                self._revisions.write(call.kind.storage, key, None)
+            return old
+        self._admission.validate(call, None, old)
+        meta["deletionTimestamp"] = timestamp(self._now())
+        finalizers = self._finalizers(call, meta, options)
+        meta.pop("finalizers", None)
+        if finalizers:
+            meta["finalizers"] = finalizers
+        changed = {**old, "metadata": meta, "status": {**old["status"], "phase": "Terminating"}}
+        return self._write(call, key, changed, options)
+
     @staticmethod
-    def _held(obj: Json) -> bool:
-        return obj["kind"] == "Namespace" and obj["apiVersion"] == "v1" and bool(obj["spec"].get("finalizers"))
+    def _check_namespace(call: Call, meta: Json, options: Options) -> None:
+        asked = {"UID": (options.uid, meta["uid"]), "ResourceVersion": (options.version, meta["resourceVersion"])}
+        for name, (wanted, found) in asked.items():
+            if wanted and wanted != found:
+                why = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+                raise conflict("", "namespaces", meta["name"], why)
 
     def _write(self, call: Call, key: ObjectKey, changed: Json, options: Options) -> Json:
         if options.dry_run:
             return changed
         stored = call.kind.store(changed)
         written = self._revisions.write(call.kind.storage, key, stored)
-        return written if stored is changed else call.kind.serve(written)
+        return call.kind.serve(written)
 
     def _check_preconditions(self, call: Call, meta: Json, options: Options) -> None:
         names = call.kind.names
@@ -198,7 +220,7 @@ class Deletes:
     def _result(call: Call, old: Json) -> Json:
         names, meta = call.kind.names, old["metadata"]
         if names.kind in _RETURNED and names.group in ("", "policy"):
-            return old
+            return call.kind.serve(old)
         details = {"name": meta["name"], "group": names.group, "kind": names.plural, "uid": meta["uid"]}
         return {
             "kind": "Status",

@@ -48,6 +48,8 @@ class Policy:
     reset: Trie | None = None
     reset_status: Trie | None = None
     stored: bool = True
+    deprecated: str = ""
+    """What every request is warned of."""
 
 
 class Kind:
@@ -56,7 +58,8 @@ class Kind:
     - `read` turns a document from outside into an object: unknown fields dropped and named, defaults filled in.
     - `prepare_*` and `validate_*` are the rules of create, update and status update. New objects may be changed,
       old ones never.
-    - Objects are stored once per resource, in one version; `serve` shows a stored one in this version.
+    - Objects are stored once per resource, in one version; `serve` shows a stored one in this version, `live` is what
+      the next write starts from.
     """
 
     def __init__(self, names: Names, shape: Shape, policy: Policy) -> None:
@@ -91,6 +94,14 @@ class Kind:
 
     def serve(self, stored: Json) -> Json:
         return stored
+
+    def live(self, stored: Json) -> Json:
+        return self.serve(stored)
+
+    def warnings(self, new: Json) -> list[str]:
+        """What a writer is told about an object that is accepted all the same."""
+        del new
+        return []
 
     def list_metadata(self, version: str) -> Json:
         return {"resourceVersion": version}

@@ -121,6 +121,8 @@ class Store:
     def _run(self, call: Call) -> Answer | Watch:
         self.authorizer.require(call.user, _attributes(call))
         self._check_place(call)
+        if call.kind.policy.deprecated:
+            call.warnings.append(call.kind.policy.deprecated)
         if call.verb == "watch":
             return self._watching.watch(call)
         obj, created = self._perform(call)

@@ -92,6 +92,7 @@ class Writes:
         errors = errors or check_metadata(meta, path_segment, namespaced=kind.names.namespaced)
         if errors:
             raise invalid_object(kind.invalid_group, obj["kind"], meta.get("name", ""), errors)
+        call.warnings.extend(kind.warnings(obj))
         self._admission.validate(call, obj, None)
         if not call.subresource:
             self._admission.allocate(call, obj, None)
@@ -157,7 +158,7 @@ class Writes:
         stored = self._revisions.get(
             call.kind.storage, (call.namespace if call.kind.names.namespaced else "", call.name)
         )
-        return call.kind.serve(stored) if stored is not None else None
+        return call.kind.live(stored) if stored is not None else None
 
     def missing(self, call: Call) -> ApiError:
         return not_found(call.kind.names.group, call.kind.names.plural, call.name)
@@ -211,6 +212,8 @@ class Writes:
         errors += kind.validate_status(new, old) if call.subresource == "status" else kind.validate_update(new, old)
         if errors:
             raise invalid_object(kind.invalid_group, new["kind"], meta.get("name", ""), errors)
+        if not call.subresource:
+            call.warnings.extend(kind.warnings(new))
         self._admission.validate(call, new, old)
         if not call.subresource:
             self._admission.allocate(call, new, old)
@@ -254,13 +257,13 @@ class Writes:
         if released and not old_meta.get("deletionGracePeriodSeconds"):
             if not call.dry_run and not self._held_by_spec(new):
                 self._revisions.write(kind.storage, key, None)
-                return new
+                return kind.serve(new)
             if not self._held_by_spec(new):
-                return new
+                return kind.serve(new)
         # Compared with what is stored: a default that was only ever shown makes the first update a write.
         stored = self._revisions.get(kind.storage, key)
         if stored is not None and same_but_for_time(kind.store(new), stored):
-            return old
+            return kind.serve(old)
         return self._put(call, key, new)
 
     @staticmethod

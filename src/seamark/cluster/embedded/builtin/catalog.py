@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seamark.cluster.embedded.builtin import objects, workloads
 from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
-from seamark.cluster.embedded.builtin.validation import others, pods, services
+from seamark.cluster.embedded.builtin.validation import claims, networks, others, pods, services
 from seamark.cluster.embedded.builtin.validation import workloads as workload_checks
 from seamark.cluster.embedded.builtin.validation.definitions import check_definition
 from seamark.cluster.embedded.fieldsets import Trie
@@ -55,6 +55,8 @@ def _core() -> list[BuiltinKind]:
                 update=objects.update_namespace,
                 name=label,
                 fields=("status.phase",),
+                validate=others.check_namespace,
+                validate_status=others.check_namespace_status,
             ),
         ),
         BuiltinKind(
@@ -81,6 +83,8 @@ def _core() -> list[BuiltinKind]:
             Rules(
                 default=objects.default_service,
                 update=objects.update_service,
+                show=objects.show_service,
+                warn=objects.warn_service,
                 fields=("spec.clusterIP", "spec.type"),
                 name=label,
                 validate=services.check_service,
@@ -141,18 +145,34 @@ def _core() -> list[BuiltinKind]:
             _STATUS,
             Rules(validate=others.check_quota),
         ),
-        BuiltinKind(_names("Endpoints", "endpoints", short=("ep",)), f"{_CORE}.Endpoints", _UPSERT, Rules()),
+        BuiltinKind(
+            _names("Endpoints", "endpoints", short=("ep",)),
+            f"{_CORE}.Endpoints",
+            Policy(
+                create_on_update=True,
+                deprecated="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+            ),
+            Rules(default=objects.default_endpoints, validate=networks.check_endpoints),
+        ),
         BuiltinKind(
             _names("PersistentVolumeClaim", "persistentvolumeclaims", short=("pvc",)),
             f"{_CORE}.PersistentVolumeClaim",
             _STATUS,
-            Rules(default=workloads.default_claim),
+            Rules(
+                default=workloads.default_claim,
+                create=workloads.default_claim,
+                validate=claims.check_claim,
+                validate_update=claims.check_claim_update,
+            ),
         ),
         BuiltinKind(
             _names("Event", "events", short=("ev",)),
             f"{_CORE}.Event",
             Policy(create_on_update=True, collects=False),
             Rules(
+                default=objects.default_event,
+                name=path_segment,
+                validate=others.check_core_event,
                 fields=(*_INVOLVED, "reason", "reportingComponent", "source", "type"),
             ),
         ),
@@ -227,7 +247,12 @@ def _apps() -> list[BuiltinKind]:
             _names("PodDisruptionBudget", "poddisruptionbudgets", "policy", ("pdb",)),
             "policy/v1.PodDisruptionBudget",
             Policy(subresources=("status",), unconditional_update=False, reset=_RESET, reset_status=_RESET_STATUS),
-            Rules(generation=("spec",)),
+            Rules(
+                generation=("spec",),
+                name=path_segment,
+                validate=claims.check_budget,
+                validate_status=claims.check_budget_status,
+            ),
         ),
     ]
 
@@ -244,13 +269,22 @@ def _networking() -> list[BuiltinKind]:
             _names("IngressClass", "ingressclasses", "networking.k8s.io", namespaced=False),
             "networking/v1.IngressClass",
             _PLAIN,
-            Rules(default=objects.default_ingress_class, generation=("spec",)),
+            Rules(
+                default=objects.default_ingress_class,
+                generation=("spec",),
+                validate=networks.check_ingress_class,
+                validate_update=networks.check_ingress_class_update,
+            ),
         ),
         BuiltinKind(
             _names("NetworkPolicy", "networkpolicies", "networking.k8s.io", ("netpol",)),
             "networking/v1.NetworkPolicy",
             _PLAIN,
-            Rules(default=objects.default_network_policy, generation=("spec",)),
+            Rules(
+                default=objects.default_network_policy,
+                generation=("spec",),
+                validate=networks.check_network_policy,
+            ),
         ),
         BuiltinKind(
             _names("EndpointSlice", "endpointslices", "discovery.k8s.io"),

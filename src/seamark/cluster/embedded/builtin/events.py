@@ -36,6 +36,9 @@ class ModernEvents(BuiltinKind):
         core: Json = normaliser("core/v1.Event")(stored, [])
         return core
 
+    def live(self, stored: Json) -> Json:
+        return self.serve(stored)
+
     def serve(self, stored: Json) -> Json:
         if stored["apiVersion"] == self.names.api_version:
             return stored  # made here and not stored: a dry run

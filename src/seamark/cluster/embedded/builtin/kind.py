@@ -23,6 +23,15 @@ def nothing(*objects: Json) -> None:
     """No rule."""
 
 
+def as_stored(obj: Json) -> Json:
+    return obj
+
+
+def no_warnings(obj: Json) -> list[str]:
+    del obj
+    return []
+
+
 def no_errors(*objects: Json) -> list[FieldError]:
     return []
 
@@ -45,6 +54,9 @@ class Rules:
     keeps_status: bool = False
     """Whether a create may say a status."""
     immutable: tuple[str, ...] = ()
+    show: Callable[[Json], Json] = as_stored
+    """What readers see of a stored object."""
+    warn: Callable[[Json], list[str]] = no_warnings
     grace: Callable[[Json, int | None], int | None] | None = None
 
 
@@ -103,6 +115,15 @@ class BuiltinKind(Kind):
 
     def empty(self) -> Json:
         return self.normalised({}, [])
+
+    def serve(self, stored: Json) -> Json:
+        return self.rules.show(stored)
+
+    def live(self, stored: Json) -> Json:
+        return stored
+
+    def warnings(self, new: Json) -> list[str]:
+        return self.rules.warn(new)
 
     def prepare_create(self, obj: Json) -> None:
         if self.has_status and not self.rules.keeps_status:

@@ -13,6 +13,7 @@ def create_namespace(obj: Json) -> None:
         finalizers = [*finalizers, "kubernetes"]
     obj["spec"]["finalizers"] = finalizers
     obj["status"] = {"phase": "Active"}
+    default_namespace(obj)  # a generated name is known only now
 
 
 def default_namespace(obj: Json) -> None:
@@ -63,38 +64,41 @@ def default_service(obj: Json) -> None:
                 ingress.setdefault("ipMode", "VIP")
 
 
-_ADDRESS_FIELDS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+_EXPOSED = ("NodePort", "LoadBalancer")
 
 
 def update_service(new: Json, old: Json) -> None:
-    """What was allocated stays, unless the new type has no use for it."""
+    """What was allocated stays, unless the new type has no use for it and nobody changed it."""
     ours, theirs = new["spec"], old["spec"]
-    if ours["type"] == "ExternalName" != theirs["type"]:
-        for field in (*_ADDRESS_FIELDS, "internalTrafficPolicy", "externalTrafficPolicy"):
-            if ours.get(field) == theirs.get(field):
-                ours.pop(field, None)
-        _forget_load_balancer(ours, theirs)
+    if ours["type"] != "ExternalName" != theirs["type"]:
+        _keep_address(ours, theirs)
+    elif theirs["type"] != "ExternalName":
+        if all(ours.get(field) == theirs.get(field) for field in ("clusterIP", "clusterIPs")):
+            _forget(ours, theirs, "clusterIP", "clusterIPs")
+        _forget(ours, theirs, "ipFamilies", "ipFamilyPolicy")
+    if ours["type"] not in _EXPOSED and theirs["type"] in _EXPOSED:
         _forget_node_ports(ours, theirs)
-        return
-    if ours["type"] == "ExternalName" or theirs["type"] == "ExternalName":
-        return
+        if not ours.get("externalIPs") or ours["type"] == "ExternalName":
+            _forget(ours, theirs, "externalTrafficPolicy")
+    if ours["type"] != "LoadBalancer":
+        if theirs["type"] == "LoadBalancer":
+            _forget(ours, theirs, "allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort")
+        new["status"] = {**new["status"], "loadBalancer": {}}
+
+
+def _keep_address(ours: Json, theirs: Json) -> None:
     if not ours.get("clusterIP") and not ours.get("clusterIPs"):
         for field in ("clusterIP", "clusterIPs"):
             if field in theirs:
                 ours[field] = theirs[field]
     elif ours.get("clusterIP") != theirs.get("clusterIP") and ours.get("clusterIPs") == theirs.get("clusterIPs"):
         ours["clusterIPs"] = [ours["clusterIP"]] if ours.get("clusterIP") else None
-    if ours["type"] == "ClusterIP" != theirs["type"] and ours.get("externalTrafficPolicy") == theirs.get(
-        "externalTrafficPolicy"
-    ):
-        ours.pop("externalTrafficPolicy", None)
-    _forget_load_balancer(ours, theirs)
 
 
-def _forget_load_balancer(ours: Json, theirs: Json) -> None:
-    field = "allocateLoadBalancerNodePorts"
-    if ours["type"] != "LoadBalancer" == theirs["type"] and ours.get(field) == theirs.get(field):
-        ours.pop(field, None)
+def _forget(ours: Json, theirs: Json, *fields: str) -> None:
+    for field in fields:
+        if ours.get(field) == theirs.get(field):
+            ours.pop(field, None)
 
 
 def _forget_node_ports(ours: Json, theirs: Json) -> None:
@@ -105,10 +109,45 @@ def _forget_node_ports(ours: Json, theirs: Json) -> None:
         ours["ports"] = [{name: port[name] for name in port if name != "nodePort"} for port in ours["ports"]]
 
 
+def show_service(service: Json) -> Json:
+    """A Service that became an ExternalName keeps a policy in storage that nobody is shown."""
+    spec = service["spec"]
+    if spec.get("type") != "ExternalName" or "internalTrafficPolicy" not in spec:
+        return service
+    return {**service, "spec": {name: value for name, value in spec.items() if name != "internalTrafficPolicy"}}
+
+
+def warn_service(service: Json) -> list[str]:
+    spec = service["spec"]
+    kind, warnings = spec["type"], []
+    headless = kind == "ClusterIP" and spec.get("clusterIP") == "None"
+    if headless:
+        given = {"loadBalancerIP": spec.get("loadBalancerIP"), "externalIPs": spec.get("externalIPs")}
+        given["SessionAffinity"] = spec["sessionAffinity"] != "None"
+        warnings += [f"spec.{name} is ignored for headless services" for name, value in given.items() if value]
+    if spec.get("externalIPs") and kind == "ExternalName":
+        warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    elif spec.get("externalIPs") and not headless:
+        warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if spec.get("externalName") and kind != "ExternalName":
+        warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    return warnings
+
+
 def default_endpoint_slice(obj: Json) -> None:
     for port in obj.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
+
+
+def default_endpoints(obj: Json) -> None:
+    for subset in obj.get("subsets") or ():
+        for port in subset.get("ports") or ():
+            port.setdefault("protocol", "TCP")
+
+
+def default_event(obj: Json) -> None:
+    obj.setdefault("type", "Normal")
 
 
 def default_network_policy(obj: Json) -> None:
@@ -178,5 +217,5 @@ def admit_node(obj: Json) -> None:
 
 def default_ingress_class(obj: Json) -> None:
     parameters = obj["spec"].get("parameters")
-    if parameters is not None:
-        parameters.setdefault("scope", "Cluster")
+    if parameters is not None and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"

@@ -103,7 +103,7 @@ def _merge_map(of: Description, target: Json, patch: Json) -> Json:
 def _merge_list(description: Description, target: list[Any], patch: list[Any]) -> list[Any]:
     key = description.get("pk", "")
     if not key:
-        return target + [one for one in patch if one not in target]
+        return _interleaved([one for one in target if one not in patch], list(dict.fromkeys(patch)), target)
     struct = description["of"].get("s")
     result = list(target)
     for one in patch:
@@ -119,4 +119,18 @@ def _merge_list(description: Description, target: list[Any], patch: list[Any]) -
             result.append({name: value for name, value in one.items() if name != "$patch"})
         else:
             result[index] = _merge_struct(struct, result[index], one)
-    return result
+    named = [one[key] for one in patch]
+    items = {one.get(key): one for one in result}
+    kept = [name for name in items if name not in named]
+    order = _interleaved(kept, [name for name in named if name in items], [one.get(key) for one in target])
+    return [items[name] for name in order]
+
+
+def _interleaved(kept: list[Any], patched: list[Any], before: list[Any]) -> list[Any]:
+    """What the patch names, in its order; what it does not name goes in front of what it stood in front of."""
+    result, left = [], list(kept)
+    for one in patched:
+        while left and one in before and before.index(left[0]) < before.index(one):
+            result.append(left.pop(0))
+        result.append(one)
+    return result + left

@@ -163,6 +163,13 @@ def default_claim(obj: Json) -> None:
     obj["status"].setdefault("phase", "Pending")
 
 
+def admit_claim(obj: Json) -> None:
+    """A claim stays while somebody uses it."""
+    finalizers = obj["metadata"].get("finalizers") or []
+    if "kubernetes.io/pvc-protection" not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, "kubernetes.io/pvc-protection"]
+
+
 def default_job(obj: Json) -> None:
     spec = obj["spec"]
     if "completions" not in spec and "parallelism" not in spec:

@@ -165,6 +165,9 @@ def check_binding(obj: Json) -> list[FieldError]:
         errors += [invalid("roleRef.name", reference["name"], problem) for problem in path_segment(reference["name"])]
     for index, subject in enumerate(obj.get("subjects") or ()):
         errors += _subject(subject, f"subjects[{index}]")
+        anywhere = obj["kind"] == "ClusterRoleBinding" and subject.get("kind") == "ServiceAccount"
+        if anywhere and not subject.get("namespace"):
+            errors.append(required(f"subjects[{index}].namespace"))
     return errors
 
 
@@ -216,6 +219,39 @@ def check_quota(obj: Json) -> list[FieldError]:
         if parse(amount) < 0:
             errors.append(invalid(path, amount, NEGATIVE_WORDS))
     return errors
+
+
+def check_namespace(obj: Json) -> list[FieldError]:
+    path, errors = "spec.finalizers", []
+    for name in obj["spec"].get("finalizers") or ():
+        errors += [invalid(path, name, problem) for problem in qualified(name)]
+        if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
+            errors.append(invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
+    return errors
+
+
+def check_namespace_status(new: Json, old: Json) -> list[FieldError]:
+    del old
+    wanted = "Terminating" if new["metadata"].get("deletionTimestamp") else "Active"
+    phase = new["status"].get("phase", "")
+    if phase == wanted:
+        return []
+    state = "not empty" if wanted == "Terminating" else "empty"
+    return [invalid("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {state}")]
+
+
+def check_core_event(obj: Json) -> list[FieldError]:
+    """The old face of events asks for little."""
+    about, own = obj["involvedObject"].get("namespace", ""), obj["metadata"].get("namespace", "")
+    wrong = invalid("involvedObject.namespace", about, "does not match event.namespace")
+    if not obj.get("eventTime"):
+        return [wrong] if (about or "default") != own else []
+    errors = [wrong] if not about and own not in ("default", "kube-system") else []
+    controller = obj.get("reportingComponent", "")
+    if not controller:
+        errors.append(required("reportingComponent"))
+    errors += [invalid("reportingComponent", controller, problem) for problem in qualified(controller)]
+    return errors + [required(field) for field in ("reportingInstance", "action", "reason") if not obj.get(field)]
 
 
 def check_event(obj: Json) -> list[FieldError]:
