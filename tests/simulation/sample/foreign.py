@@ -64,8 +64,12 @@ def check_careful(write: Write) -> None:
 def check_marked(owner: str, greetings: list[Any]) -> None:
     """Before anything happens outside, our finalizer is on the object: otherwise a deletion leaves it there."""
     for obj in greetings:
-        if obj["metadata"]["uid"] == owner and FINALIZER not in (obj["metadata"].get("finalizers") or ()):
+        if obj["metadata"]["uid"] == owner and not is_marked(obj):
             raise Violation("marked first", f"{obj['metadata']['name']} is posted, and has no finalizer")
+
+
+def is_marked(obj: Any) -> bool:
+    return FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
 def check_child(old: Any, new: Any, greeting: Any) -> None:

@@ -13,9 +13,16 @@ from seamark.families.sample.family import GREETING
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
-from tests.simulation.sample.board import TwinBoard
-from tests.simulation.sample.foreign import check_careful, check_child, check_greeting, check_let_go, check_marked
-from tests.simulation.sample.truth import OURS, Truth
+from tests.simulation.sample.board import NEVER, TwinBoard
+from tests.simulation.sample.foreign import (
+    check_careful,
+    check_child,
+    check_greeting,
+    check_let_go,
+    check_marked,
+    is_marked,
+)
+from tests.simulation.sample.truth import OURS, SEEN_LATELY, Truth
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
@@ -34,6 +41,7 @@ class SampleScenario:
         self._world: World
         self._truth: Truth
         self._first_revision = 0
+        self._unmarked: dict[str, float] = {}  # uid → when a restore may have taken our finalizer from it
 
     def outside(self) -> TwinBoard:
         return TwinBoard()
@@ -83,6 +91,8 @@ class SampleScenario:
 
     def restore(self, world: World) -> None:
         revisions = world.store.revisions
+        had = (obj["metadata"]["uid"] for obj in world.store.objects(GREETINGS) if is_marked(obj))
+        self._unmarked.update(dict.fromkeys(had, world.clock.monotonic()))
         world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
         self._history.forget()
         for obj in world.store.objects(GREETINGS):
@@ -118,6 +128,9 @@ class SampleScenario:
             asyncio.get_running_loop().call_later(0.02, acts.release, self._world, meta["name"], meta["uid"])
 
     def _marked(self, owner: str) -> None:
+        """Nobody can know at once that a restore has taken a finalizer away."""
+        if self._world.clock.monotonic() < self._unmarked.get(owner, NEVER) + SEEN_LATELY:
+            return
         with self._world.watching():
             check_marked(owner, self._world.store.objects(GREETINGS))
 

@@ -160,7 +160,7 @@ def _core() -> list[BuiltinKind]:
             _STATUS,
             Rules(
                 default=workloads.default_claim,
-                create=workloads.default_claim,
+                decode=workloads.decode_claim,
                 validate=claims.check_claim,
                 validate_update=claims.check_claim_update,
             ),

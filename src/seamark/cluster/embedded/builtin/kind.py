@@ -55,7 +55,9 @@ class Rules:
     """Whether a create may say a status."""
     immutable: tuple[str, ...] = ()
     show: Callable[[Json], Json] = as_stored
-    """What readers see of a stored object."""
+    """What readers see of a live object."""
+    decode: Callable[[Json], Json] = as_stored
+    """What is made of a stored object whenever it is read: by readers, and by the next write."""
     warn: Callable[[Json], list[str]] = no_warnings
     grace: Callable[[Json, int | None], int | None] | None = None
 
@@ -117,10 +119,10 @@ class BuiltinKind(Kind):
         return self.normalised({}, [])
 
     def serve(self, stored: Json) -> Json:
-        return self.rules.show(stored)
+        return self.rules.show(self.rules.decode(stored))
 
     def live(self, stored: Json) -> Json:
-        return stored
+        return self.rules.decode(stored)
 
     def warnings(self, new: Json) -> list[str]:
         return self.rules.warn(new)

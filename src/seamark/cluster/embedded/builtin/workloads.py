@@ -163,6 +163,11 @@ def default_claim(obj: Json) -> None:
     obj["status"].setdefault("phase", "Pending")
 
 
+def decode_claim(obj: Json) -> Json:
+    """A new claim is stored without a phase; its first update writes what everybody was shown."""
+    return obj if obj["status"].get("phase") else {**obj, "status": {**obj["status"], "phase": "Pending"}}
+
+
 def admit_claim(obj: Json) -> None:
     """A claim stays while somebody uses it."""
     finalizers = obj["metadata"].get("finalizers") or []
