@@ -92,8 +92,7 @@ async def _run(schedule: Schedule) -> Outcome:
 
 
 async def _drive(world: World, schedule: Schedule) -> None:
-    for manifest in _manifests(schedule.family):
-        world.store.create(manifest)
+    world.install(_manifests(schedule.family))
     world.scenario.attach(world)
     world.live()
     chance = Random(schedule.seed) if schedule.hasty else None

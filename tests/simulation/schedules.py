@@ -1,7 +1,7 @@
 """Which schedules there are, and in which order they attack.
 
 1. Every request of a scenario times every fault.
-2. Pairs of faults, close to each other.
+2. Pairs of faults: all of them at neighbouring requests of a small scenario, some of them in large ones.
 3. Swarms: each seed has its own subset of faults, its own places, and users who wait for rest or do not.
 """
 
@@ -69,16 +69,12 @@ def pair(family: str, seed: int, requests: int) -> Schedule:
     return Schedule(family, seed, plan)
 
 
-def all_pairs(family: str, requests: int, step: int = 1) -> Iterator[Schedule]:
-    """Every two faults at every two neighbouring requests; `step` takes every so many of them."""
-    number = 0
+def all_pairs(family: str, requests: int) -> Iterator[Schedule]:
+    """Every fault of a request, and then every fault at the next one."""
     for first in range(1, requests + 1):
         for one in _first(family):
             for other in faults_of(family):
-                number += 1
-                if number % step == 0:
-                    plan = (Injection(first, one.name), Injection(first + 1, other.name))
-                    yield Schedule(family, number, plan)
+                yield Schedule(family, plan=(Injection(first, one.name), Injection(first + 1, other.name)))
 
 
 def simpler(schedule: Schedule) -> Iterator[Schedule]:

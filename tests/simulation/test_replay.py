@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.attack import Attack
-from tests.simulation.faults import parse
+from tests.simulation.faults import ALONE, parse
 from tests.simulation.runner import FAMILIES, simulate, undisturbed
-from tests.simulation.schedules import Schedule, simpler
+from tests.simulation.schedules import Schedule, simpler, swarm
 
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
@@ -64,6 +64,22 @@ def test_another_seed_is_another_schedule() -> None:
     attack = Attack("sample")
     first = len(attack.singles)
     assert len({str(attack.schedule(seed)) for seed in range(first, first + 200)}) == 200
+
+
+def test_every_pair_of_faults_has_its_turn_on_a_small_scenario() -> None:
+    attack = Attack("core")
+    first = len(attack.singles)
+    seeds = range(first, first + 2 * len(attack.pairs) + 2)
+    assert {str(pair) for pair in attack.pairs} <= {str(attack.schedule(seed)) for seed in seeds}
+
+
+def test_every_swarm_has_a_subset_of_faults_of_its_own() -> None:
+    subsets = {frozenset(one.fault_name for one in swarm("sample", seed, 40).plan) for seed in range(300)}
+    assert len(subsets) > 150
+    assert set().union(*subsets) == {fault.name for fault in ALONE}
+
+
+def test_without_faults_the_seed_matters() -> None:
     assert undisturbed("sample").log != simulate(Schedule("sample", 5, hasty=True)).log
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seamark.cluster.embedded import EmbeddedTransport
 from seamark.core.transport import Answer, NoAnswerError, Request, Stream
+from tests.simulation.administration import OPERATOR
 from tests.simulation.faults import CANARY, Fault
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Link:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._inner = EmbeddedTransport(world.store, agent="operator")
+        self._inner = EmbeddedTransport(world.store, OPERATOR, agent="operator")
         self.dead = False
 
     async def send(self, request: Request) -> Answer:
@@ -50,7 +51,7 @@ class Link:
 
     async def _deliver(self, number: int, request: Request) -> Answer:
         await self._pass_through(request)
-        answer = self._world.refusal(request) or await self._effect(number, request)
+        answer = await self._effect(number, request)
         await asyncio.sleep(LATENCY)
         self._alive()
         return answer
@@ -125,9 +126,6 @@ class Link:
     @asynccontextmanager
     async def stream(self, request: Request) -> AsyncIterator[Stream]:
         await self._pass_through(request)
-        if refusal := self._world.refusal(request):
-            yield _Finished(refusal)
-            return
         self._world.resumes(request)
         again = self._world.sent_last(request)
         async with self._inner.stream(request) as stream:
@@ -135,18 +133,6 @@ class Link:
 
     async def close(self) -> None:
         pass
-
-
-class _Finished:
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self.status = answer.status
-
-    async def chunks(self) -> AsyncIterator[bytes]:
-        yield self._answer.body
-
-    async def read(self) -> bytes:
-        return self._answer.body
 
 
 class _Watched:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,10 +20,11 @@ from seamark.core.operator import Operator
 from seamark.core.operator import World as OperatorWorld
 from seamark.core.settings import Settings
 from seamark.core.transport import Answer, Request
+from tests.simulation.administration import Administration
 from tests.simulation.faults import RESTORES, Fault, Plan
 from tests.simulation.invariants import OwnWrites
 from tests.simulation.scenario import Violation
-from tests.simulation.transport import Link, refused
+from tests.simulation.transport import Link
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Scenario
@@ -108,6 +109,7 @@ class World:
             settings=StoreSettings(pace=Pace(bookmark=1800, lifetime=50_000), controllers=False),
         )
         self.outside = scenario.outside()
+        self._administration = Administration(self.store, scenario.controllers(self.outside))
         self.requests = 0
         self.writes: list[Write] = []
         self.own_writes = OwnWrites()
@@ -132,6 +134,12 @@ class World:
         self._unaware: set[str] = set()  # those that have not listed again since
         self._to_repeat: set[str] = set()  # kinds whose next watch begins with what was sent last
         self._violation: Violation | None = None
+
+    def install(self, manifests: Iterable[dict[str, Any]]) -> None:
+        """What is in the cluster before anybody comes: the kinds, and what the operator may do."""
+        for manifest in manifests:
+            self.store.create(manifest)
+        self._administration.install()
 
     # ---- the operator's lives
 
@@ -216,15 +224,15 @@ class World:
                 self._lasts(fault, 5)
             case Fault.RESTORE | Fault.RESTORE_BUMPED:
                 self.scenario.restore(self)
+                self._set_right()
                 self._restored_to = self.store.revisions.current
                 self._unaware = set(self._followed)
                 if fault is Fault.RESTORE_BUMPED:
                     self._unaware = set()
                     self.store.revisions.current += BUMP
                     self.store.compact()
-            case Fault.NAMESPACE:
-                self._lasts(fault, 10)
-                self.scenario.empty(self)
+            case Fault.NAMESPACE | Fault.RBAC | Fault.QUOTA:
+                self._administer(fault)
             case Fault.CLOCK_BACK:
                 self.clock.offset -= 3600
             case Fault.CLOCK_FORTH:
@@ -232,15 +240,40 @@ class World:
             case _:
                 self._lasts(fault, 60)
 
+    def _administer(self, fault: Fault) -> None:
+        if fault is Fault.NAMESPACE:
+            self._administration.end_namespaces()
+            self.scenario.empty(self)
+        elif fault is Fault.RBAC:
+            self._administration.withdraw()
+        else:
+            self._administration.limit()
+        self._lasts(fault, 10 if fault is Fault.NAMESPACE else 60)
+
     def _lasts(self, fault: Fault, seconds: float) -> None:
         self._until[fault] = self.clock.monotonic() + seconds
         self.trouble(seconds)
+        asyncio.get_running_loop().call_later(seconds, self._set_right)
+
+    def _set_right(self) -> None:
+        """Administrators undo what they did, as soon as they may; also what a restore has brought back."""
+        administration = self._administration
+        if not self.under(Fault.RBAC):
+            administration.give_back()
+        if not self.under(Fault.QUOTA):
+            administration.lift()
+        if self._until.get(Fault.NAMESPACE, -1.0) <= self.clock.monotonic():
+            administration.renew_namespaces()
+            if administration.ending:  # somebody holds what is in it
+                asyncio.get_running_loop().call_later(1.0, self._set_right)
 
     def trouble(self, seconds: float) -> None:
         self.troubles += 1
         self.last_trouble = max(self.last_trouble, self.clock.monotonic() + seconds)
 
     def under(self, fault: Fault) -> bool:
+        if fault is Fault.NAMESPACE and self._administration.ending:
+            return True
         return self._until.get(fault, -1.0) > self.clock.monotonic()
 
     @property
@@ -249,15 +282,6 @@ class World:
 
     def lag(self) -> float:
         return 30.0 if self.under(Fault.LAG) else 0.0
-
-    def refusal(self, request: Request) -> Answer | None:
-        if self.under(Fault.RBAC):
-            return refused(403, "Forbidden", "user operator cannot do this")
-        if self.under(Fault.QUOTA) and request.method == "POST":
-            return refused(403, "Forbidden", "exceeded quota: objects")
-        if self.under(Fault.NAMESPACE) and request.method == "POST":
-            return refused(403, "Forbidden", "unable to create new content in a namespace that is being terminated")
-        return None
 
     def resumes(self, request: Request) -> None:
         """A watch resumes. From a version of a lost past that exists again, with other content, nobody can know.

@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
+from seamark.cluster.embedded.status import ApiError
 from seamark.core.transport import Answer, Request
 from tests.simulation.faults import Fault
 
@@ -134,7 +135,20 @@ def foreign_config_map(world: World, name: str, text: str) -> None:
     if world.under(Fault.NAMESPACE):
         return
     metadata = {"name": name, "namespace": NAMESPACE}
-    world.store.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}})
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}
+    world.intentions += 1
+
+    def attempt() -> None:
+        """A quota holds for people, too: they try again."""
+        try:
+            world.store.create(body)
+        except ApiError as refusal:
+            if refusal.reason == "Forbidden":
+                asyncio.get_running_loop().call_later(1.0, attempt)
+                return
+        world.intentions -= 1
+
+    attempt()
 
 
 def delete_config_map(world: World, name: str) -> None:
