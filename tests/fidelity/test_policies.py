@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.fidelity.arena import Arena
+from tests.fidelity.differences import compare
 from tests.fidelity.samples import Json
 from tests.fidelity.test_access import ask, eventually, same
 
@@ -104,3 +106,58 @@ def test_a_quota_refuses_alike(arena: Arena) -> None:
     assert "exceeded quota" in refusal.body["message"]
     real, store = ask(arena, "admin", "GET", f"{quotas}/q")
     assert real.body["status"] == store.body["status"]
+
+
+def test_a_policy_reads_its_parameters_alike(arena: Arena) -> None:
+    namespace = arena.bout().namespace
+    maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-parameters"
+    body, binding = policy(
+        name,
+        namespace,
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        matchConditions=[{"name": "not-the-parameters", "expression": "object.metadata.name != 'limits'"}],
+        validations=[
+            {
+                "expression": "!has(object.data) || size(object.data) <= int(params.data.most)",
+                "messageExpression": "'at most ' + params.data.most",
+            }
+        ],
+    )
+    reference = {"name": "limits", "namespace": namespace, "parameterNotFoundAction": "Deny"}
+    binding["spec"]["paramRef"] = reference
+    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicies", body)
+    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicybindings", binding)
+    eventually(lambda: ask(arena, "admin", "POST", maps, {"metadata": {"name": "probe"}}, dryRun="All")[0].code != 201)
+    assert same(arena, "admin", "POST", maps, {"metadata": {"name": "a"}}).code != 201  # no parameters, no entry
+    same(arena, "admin", "POST", maps, {"metadata": {"name": "limits"}, "data": {"most": "1"}})
+    eventually(lambda: ask(arena, "admin", "POST", maps, {"metadata": {"name": "probe"}}, dryRun="All")[0].code == 201)
+    for count in (0, 1, 2):
+        data = {str(number): "x" for number in range(count)}
+        same(arena, "admin", "POST", maps, {"metadata": {"name": f"of-{count}"}, "data": data})
+    same(arena, "admin", "DELETE", f"{ADMISSION}/validatingadmissionpolicybindings/{name}")
+    same(arena, "admin", "DELETE", f"{ADMISSION}/validatingadmissionpolicies/{name}")
+
+
+@pytest.mark.parametrize("actions", [["Warn"], ["Audit"], ["Warn", "Audit"], ["Deny", "Audit"]])
+def test_a_policy_warns_alike(arena: Arena, actions: list[str]) -> None:
+    namespace = arena.bout().namespace
+    maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-{'-'.join(actions).lower()}"
+    body, binding = policy(name, namespace, validations=[{"expression": "has(object.data)", "message": "no data"}])
+    binding["spec"]["validationActions"] = ["Deny"]
+    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicies", body)
+    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicybindings", binding)
+    empty = {"metadata": {"name": "empty"}}
+    eventually(lambda: ask(arena, "admin", "POST", maps, empty, dryRun="All")[0].code != 201)
+    path = f"{ADMISSION}/validatingadmissionpolicybindings/{name}"
+    for side in arena.sides:
+        current = side.ask("GET", path, {}, b"", "").body
+        current["spec"]["validationActions"] = actions
+        assert side.ask("PUT", path, {}, json.dumps(current).encode(), "application/json").code == 200
+    if "Deny" not in actions:
+        eventually(lambda: ask(arena, "admin", "POST", maps, empty, dryRun="All")[0].code == 201)
+    for data in ({}, {"data": {"a": "b"}}):
+        real, store = ask(arena, "admin", "POST", maps, {"metadata": {"name": f"m{len(data)}"}, **data})
+        assert not compare(real, store)
+        assert real.warnings == store.warnings
+    same(arena, "admin", "DELETE", path)
+    same(arena, "admin", "DELETE", f"{ADMISSION}/validatingadmissionpolicies/{name}")

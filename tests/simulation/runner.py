@@ -161,10 +161,15 @@ async def rest(world: World, unsettled: Callable[[World], str] | None = None) ->
 async def come_to_rest(world: World) -> None:
     """All is as it should be, and no trouble has an echo any more."""
     await rest(world)
-    calm = max(world.scenario.quiet_from(world), world.last_trouble + CALM if world.troubles else 0.0)
-    if (wait := calm - world.clock.monotonic()) > 0:
+    for _ in range(1 + len(world.plan)):  # meanwhile there may be new trouble, as often as was planned
+        if (wait := _calm_from(world) - world.clock.monotonic()) <= 0:
+            return
         await asyncio.sleep(wait)
         await rest(world)
+
+
+def _calm_from(world: World) -> float:
+    return max(world.scenario.quiet_from(world), world.last_trouble + CALM if world.troubles else 0.0)
 
 
 async def a_day_without_writes(world: World) -> None:

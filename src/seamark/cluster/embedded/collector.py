@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from datetime import datetime
 
 from seamark.cluster.embedded.calls import ADMIN, Call, Path
 from seamark.cluster.embedded.deletes import FOREGROUND, ORPHAN, Deletes, Options
+from seamark.cluster.embedded.namespaces import Remains
 from seamark.cluster.embedded.registry import Registry
 from seamark.cluster.embedded.revisions import Event, ObjectKey, Revisions
 from seamark.cluster.embedded.status import ApiError, Json
+from seamark.core.clock import timestamp
 
 Place = tuple[str, ObjectKey]
 """A stored resource, and a key in it."""
@@ -26,10 +29,11 @@ class Collector:
     - A namespace that is being deleted takes everything in it along, and goes when it is empty.
     """
 
-    def __init__(self, revisions: Revisions, registry: Registry, deletes: Deletes) -> None:
+    def __init__(self, revisions: Revisions, registry: Registry, deletes: Deletes, now: Callable[[], datetime]) -> None:
         self._revisions = revisions
         self._registry = registry
         self._deletes = deletes
+        self._now = now
         self._dependents: dict[str, dict[Place, None]] = {}
         self._work: deque[tuple[Callable[[Place], None], Place]] = deque()
 
@@ -104,8 +108,16 @@ class Collector:
         references = (obj or {"metadata": {}})["metadata"].get("ownerReferences")
         if obj is None or not references or obj["metadata"].get("deletionTimestamp"):
             return
+        solid = [one for one in references if self._is_solid(one, place[1][0])]
         if not any(self._owner(reference, place[1][0]) for reference in references):
             self._delete(place, Options(policy="Background", uid=obj["metadata"]["uid"]))
+        elif solid and len(solid) < len(references):
+            self._rewrite(place, obj, "ownerReferences", solid)
+
+    def _is_solid(self, reference: Json, namespace: str) -> bool:
+        """The owner is there, and does not wait for its dependents to go."""
+        found = self._owner(reference, namespace)
+        return found is not None and FOREGROUND not in (found[1]["metadata"].get("finalizers") or ())
 
     def _delete_dependents(self, place: Place) -> None:
         owner = self._revisions.get(*place)
@@ -117,7 +129,11 @@ class Collector:
             obj = self._revisions.get(*dependent)
             if obj is None:
                 continue
-            reference = next(one for one in obj["metadata"]["ownerReferences"] if one["uid"] == uid)
+            references = obj["metadata"]["ownerReferences"]
+            reference = next(one for one in references if one["uid"] == uid)
+            if any(self._is_solid(one, dependent[1][0]) for one in references):
+                self._check_owners(dependent)
+                continue
             if not obj["metadata"].get("deletionTimestamp"):
                 self._delete(dependent, Options(policy="Foreground", uid=obj["metadata"]["uid"]))
             if reference.get("blockOwnerDeletion") and self._revisions.get(*dependent) is not None:
@@ -144,7 +160,7 @@ class Collector:
         if namespace is None or not namespace["metadata"].get("deletionTimestamp"):
             return
         name = place[1][1]
-        left = False
+        remains = Remains()
         for kind in list(self._registry.kinds()):
             if not kind.names.namespaced or not kind.policy.stored:
                 continue
@@ -152,13 +168,24 @@ class Collector:
                 obj = self._revisions.get(kind.storage, key)
                 if obj is not None and not obj["metadata"].get("deletionTimestamp"):
                     self._delete((kind.storage, key), Options(policy="Background"))
-                left = left or self._revisions.get(kind.storage, key) is not None
-        if not left and namespace["spec"].get("finalizers"):
+                obj = self._revisions.get(kind.storage, key)
+                if obj is not None and kind.names.resource == kind.storage:  # events have two faces
+                    remains.add(kind.names, obj)
+        if remains.kinds:
+            self._tell(place, namespace, remains)
+        elif namespace["spec"].get("finalizers"):
             spec = {key: value for key, value in namespace["spec"].items() if key != "finalizers"}
             changed = {**namespace, "metadata": dict(namespace["metadata"]), "spec": spec}
             self._revisions.write("namespaces", place[1], changed)
             if not namespace["metadata"].get("finalizers"):
                 self._revisions.write("namespaces", place[1], None)
+
+    def _tell(self, place: Place, namespace: Json, remains: Remains) -> None:
+        before = namespace["status"].get("conditions") or []
+        conditions = remains.conditions(before, timestamp(self._now()))
+        if conditions != before:
+            status = {**namespace["status"], "conditions": conditions}
+            self._revisions.write(*place, {**namespace, "metadata": dict(namespace["metadata"]), "status": status})
 
     # --- writing
 

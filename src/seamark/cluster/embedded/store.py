@@ -83,7 +83,7 @@ class Store:
         self._writes = Writes(self.revisions, admission, self.clock.wall, uid, chance)
         self._patching = Patching(self._writes, self.clock.wall)
         self._deletes = Deletes(self.revisions, admission, self.clock.wall)
-        self._collector = Collector(self.revisions, self.registry, self._deletes)
+        self._collector = Collector(self.revisions, self.registry, self._deletes, self.clock.wall)
         self._reviews = Reviews(self.authorizer, self.user_of, self.clock.wall)
         self._doors = Subresources(self.revisions, self._writes, self._deletes, self.clock.wall, self.issue_token)
         self._quotas = admission.quotas
