@@ -282,6 +282,9 @@ def _answer(code: int, document: Json, call: Call) -> Answer:
     headers = {"Content-Type": "application/json"}
     if call.warnings:
         headers["Warning"] = ", ".join(f'299 - "{text}"' for text in _escaped(call.warnings))
+    seconds = (document.get("details") or {}).get("retryAfterSeconds") if code >= 400 else None
+    if seconds:
+        headers["Retry-After"] = str(seconds)
     return Answer(code, encode(document), headers)
 
 

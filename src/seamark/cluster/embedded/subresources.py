@@ -7,17 +7,29 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from seamark.cluster.embedded import bodies
-from seamark.cluster.embedded.builtin.gotypes import normaliser
+from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser
+from seamark.cluster.embedded.builtin.validation.basics import NEGATIVE_WORDS
 from seamark.cluster.embedded.calls import Call, Path, User
 from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.deletes import Deletes, Options
+from seamark.cluster.embedded.evictions import Evictions
 from seamark.cluster.embedded.patches import json_patch, merge_patch
 from seamark.cluster.embedded.revisions import Revisions
 from seamark.cluster.embedded.selectors import from_selector
-from seamark.cluster.embedded.status import Json, bad_request, conflict, not_allowed
+from seamark.cluster.embedded.status import (
+    ApiError,
+    Json,
+    bad_request,
+    conflict,
+    invalid,
+    invalid_object,
+    not_allowed,
+)
 from seamark.cluster.embedded.writes import STALE, Writes
 from seamark.core.clock import timestamp
 
+AUDIENCE = "https://kubernetes.default.svc"
+MIN_SECONDS = 600  # for which a token is good
 SPECIAL = ("scale", "finalize", "binding", "eviction", "token")
 
 
@@ -37,6 +49,7 @@ class Subresources:
         self._deletes = deletes
         self._now = now
         self._issue = issue
+        self._evictions = Evictions(revisions, now)
 
     def handle(self, call: Call) -> tuple[Json, bool]:
         match call.subresource, call.verb:
@@ -71,12 +84,15 @@ class Subresources:
         if given and given != obj["metadata"]["resourceVersion"]:
             raise conflict(call.kind.names.group, call.kind.names.plural, call.name, STALE)
         replicas = wanted["spec"].get("replicas", 0)
+        if replicas < 0:
+            error = invalid("spec.replicas", replicas, NEGATIVE_WORDS)
+            raise invalid_object("autoscaling", "Scale", call.name, [error])
         changed: Json = {**obj, "metadata": dict(obj["metadata"])}
         path = _paths(call)[0]
         changed = _put(changed, path, replicas)
         main = Path(call.path.group, call.path.version, call.path.plural, call.path.namespace, call.path.name)
         inner = Call("update", call.kind, main, call.user, call.query, agent=call.agent)
-        claimed = self._writes.claimed(inner, obj, changed, None)
+        claimed = self._writes.claimed(call, obj, changed, None)
         return _scale_of(call, self._writes.replace(inner, claimed, obj))
 
     @staticmethod
@@ -89,8 +105,7 @@ class Subresources:
             body = json_patch(scale, patch) if media == bodies.JSON_PATCH else merge_patch(scale, patch)
         if not isinstance(body, dict):
             raise bad_request("the scale is no object")
-        wanted: Json = normaliser("autoscaling/v1.Scale")(body, [])
-        return wanted
+        return _read("autoscaling/v1.Scale", body)
 
     # --- namespaces
 
@@ -108,8 +123,10 @@ class Subresources:
     # --- pods
 
     def _bind(self, call: Call) -> Json:
-        pod = self._live(call)
         target = (bodies.decode(call.body, call.content_type).get("target") or {}).get("name", "")
+        if not target:
+            raise ApiError(500, "", "target.name: Required value")
+        pod = self._live(call)
         if pod["spec"].get("nodeName"):
             why = f"pod {call.name} is already assigned to node {quoted_name(pod['spec']['nodeName'])}"
             raise conflict("", "pods/binding", call.name, why)
@@ -130,9 +147,10 @@ class Subresources:
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
     def _evict(self, call: Call) -> Json:
-        self._live(call)
+        pod = self._live(call)
         given: Any = bodies.decode(call.body, call.content_type)
         options = given.get("deleteOptions") or {}
+        self._evictions.allow(pod, dry_run=call.dry_run)
         grace = options.get("gracePeriodSeconds")
         self._deletes.remove(call, (call.namespace, call.name), Options(grace=grace, dry_run=call.dry_run))
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -141,15 +159,21 @@ class Subresources:
 
     def _token(self, call: Call) -> Json:
         account = self._live(call)
-        request: Json = normaliser("authentication/v1.TokenRequest")(bodies.decode(call.body, call.content_type), [])
+        request = _read("authentication/v1.TokenRequest", bodies.decode(call.body, call.content_type))
         seconds = request["spec"].get("expirationSeconds") or 3600
+        if seconds < MIN_SECONDS:
+            words = "may not specify a duration less than 10 minutes"
+            error = invalid("spec.expirationSeconds", seconds, words)
+            raise invalid_object("authentication.k8s.io", "TokenRequest", call.name, [error])
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{call.namespace}")
         user = User(f"system:serviceaccount:{call.namespace}:{call.name}", groups, account["metadata"]["uid"])
         request["apiVersion"], request["kind"] = "authentication.k8s.io/v1", "TokenRequest"
         request["spec"]["expirationSeconds"] = seconds
+        request["spec"]["audiences"] = request["spec"].get("audiences") or [AUDIENCE]
         request["metadata"] = {
             "name": call.name,
             "namespace": call.namespace,
+            "uid": account["metadata"]["uid"],
             "creationTimestamp": timestamp(self._now()),
         }
         request["status"] = {
@@ -157,6 +181,15 @@ class Subresources:
             "expirationTimestamp": timestamp(self._now() + timedelta(seconds=seconds)),
         }
         return request
+
+
+def _read(struct: str, body: Json) -> Json:
+    kind = struct.rpartition(".")[2]
+    try:
+        obj: Json = normaliser(struct)(body, [])
+    except MismatchError as error:
+        raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error.sentence()}') from None
+    return obj
 
 
 def quoted_name(name: str) -> str:
