@@ -26,7 +26,7 @@ TEXT = {"type": "string"}
 
 def definition(plural: str) -> Json:
     names = {"plural": plural, "kind": plural.title(), "singular": plural, "listKind": f"{plural.title()}List"}
-    body = merged(copy.deepcopy(WIDGET), {"metadata": {"name": f"{plural}.example.org"}})
+    body: Json = merged(copy.deepcopy(WIDGET), {"metadata": {"name": f"{plural}.example.org"}})
     body["spec"] = {**body["spec"], "group": "example.org", "names": names}
     return body
 

@@ -46,6 +46,7 @@ def test_a_schedule_is_replayed_as_a_story() -> None:
         (("--family", "nobody"), "there is no family 'nobody'; there are core, sample"),
         (("--seeds", "many"), "SEEDS is a number of schedules, and 'many' is none"),
         (("--seeds", "0"), "SEEDS is a number of schedules, and '0' is none"),
+        (("--seeds", "5", "6"), "unrecognized arguments: 6"),
         (("--replay", "seven"), "'seven' is no seed"),
         (("--replay", "nobody/1/calm/"), "there is no family 'nobody'"),
         (("--replay", "sample/1/calm/3:RAIN"), "there is no fault 'RAIN'"),

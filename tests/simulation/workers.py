@@ -12,6 +12,7 @@ from multiprocessing import get_context
 
 from tests.simulation.attack import Attack
 from tests.simulation.runner import set_up, simulate
+from tests.simulation.schedules import Schedule
 
 BATCH = 20  # schedules that a worker takes at once
 
@@ -25,7 +26,7 @@ class Batch:
     seconds: float
 
 
-def batches(family: str, count: int) -> Iterator[Batch]:
+def batches(family: str, count: int, *, twice: bool = False) -> Iterator[Batch]:
     """All of them, as they come; never more in flight than the workers can take."""
     workers = os.cpu_count() or 1
     starts = iter(range(0, count, BATCH))
@@ -35,7 +36,7 @@ def batches(family: str, count: int) -> Iterator[Batch]:
         flying: set[Future[Batch]] = set()
         while True:
             for start in islice(starts, 2 * workers - len(flying)):
-                flying.add(pool.submit(_run, start, min(start + BATCH, count)))
+                flying.add(pool.submit(_run, start, min(start + BATCH, count), twice))
             if not flying:
                 return
             ready, flying = wait(flying, return_when=FIRST_COMPLETED)
@@ -50,11 +51,13 @@ def _prepare(family: str) -> None:
     _attacks.append(Attack(family))
 
 
-def _run(first: int, last: int) -> Batch:
+def _run(first: int, last: int, twice: bool) -> Batch:
     began = time.process_time()
     failed = []
     for seed in range(first, last):
         outcome = simulate(_attacks[0].schedule(seed))
         if outcome.violation is not None:
             failed.append((str(outcome.schedule), str(outcome.violation)))
+        if twice and simulate(Schedule.parse(str(outcome.schedule))).log != outcome.log:
+            failed.append((str(outcome.schedule), "replay: the same seed gave another log of writes"))
     return Batch(last - first, tuple(failed), time.process_time() - began)
