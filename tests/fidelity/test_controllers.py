@@ -18,8 +18,8 @@ import pytest
 from seamark.cluster.embedded import Settings, Store
 from seamark.cluster.real.plane import ControlPlane, Options
 from tests.fidelity.arena import DEFINITIONS, USERS
-from tests.fidelity.differences import compare, differences
-from tests.fidelity.masks import masked
+from tests.fidelity.differences import differences
+from tests.fidelity.masks import comparable, masked
 from tests.fidelity.samples import Json, definitions
 from tests.fidelity.sides import Embedded, Real, Reply, Side
 
@@ -52,7 +52,8 @@ class Cluster:
     def _told(self, method: str, path: str, bodies: tuple[Any, Any], media: str) -> tuple[Reply, Reply]:
         data = [b"" if body is None else json.dumps(body).encode() for body in bodies]
         real, store = (side.ask(method, path, {}, text, media) for side, text in zip(self.sides, data, strict=True))
-        found = compare(real, store)
+        found = [] if real.code == store.code else [f"code: real={real.code} store={store.code}"]
+        found += differences(_bare(comparable(real.code, real.body)), _bare(comparable(store.code, store.body)))
         assert not found, "\n".join([f"{method} {path}", *found])
         return real, store
 

@@ -61,7 +61,7 @@ CASES: dict[str, Json] = {
     "bad-scope": merged(definition("thing"), {"spec": {"scope": "Nonsense"}}),
     "no-kind": merged(definition("thing"), {"spec": {"names": {"kind": None, "listKind": None}}}),
     "no-storage": versions(storage=False),
-    "no-schema": versions(schema=None),
+    "no-schema": versions(schema=None, selectableFields=None),
     "bad-version": versions(name="V 1"),
     "default": with_spec(default="x"),
     "enum": with_spec(enum=["a", "b"]),
@@ -87,8 +87,10 @@ def _bare(reply: Reply) -> Any:
     shown = comparable(reply.code, reply.body)
     if isinstance(shown, dict) and isinstance(shown.get("metadata"), dict):
         shown["metadata"].pop("managedFields", None)
-        for one in (shown.get("status") or {}).get("conditions", []) if reply.code < 300 else ():
-            one.pop("observedGeneration", None)
+    for cause in ((shown.get("details") or {}).get("causes") or ()) if isinstance(shown, dict) else ():
+        before, bracket, words = cause["message"].rpartition("]: ")
+        if bracket and before.startswith("Invalid value: ["):
+            cause["message"] = words  # Go quotes its own structs
     return shown
 
 

@@ -108,33 +108,32 @@ def test_a_quota_refuses_alike(arena: Arena) -> None:
     assert real.body["status"] == store.body["status"]
 
 
-def test_a_policy_reads_its_parameters_alike(arena: Arena) -> None:
+@pytest.mark.parametrize("found", ["limits", "absent"])
+def test_a_policy_reads_its_parameters_alike(arena: Arena, found: str) -> None:
     namespace = arena.bout().namespace
-    maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-parameters"
+    maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-{found}"
+    expression = "!has(object.data) || size(object.data) <= int(params.data.most)"
     body, binding = policy(
         name,
         namespace,
         paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
-        matchConditions=[{"name": "not-the-parameters", "expression": "object.metadata.name != 'limits'"}],
-        validations=[
-            {
-                "expression": "!has(object.data) || size(object.data) <= int(params.data.most)",
-                "messageExpression": "'at most ' + params.data.most",
-            }
-        ],
+        validations=[{"expression": expression, "messageExpression": "'at most ' + params.data.most"}],
     )
-    reference = {"name": "limits", "namespace": namespace, "parameterNotFoundAction": "Deny"}
-    binding["spec"]["paramRef"] = reference
-    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicies", body)
-    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicybindings", binding)
-    eventually(lambda: ask(arena, "admin", "POST", maps, {"metadata": {"name": "probe"}}, dryRun="All")[0].code != 201)
-    assert same(arena, "admin", "POST", maps, {"metadata": {"name": "a"}}).code != 201  # no parameters, no entry
+    binding["spec"]["paramRef"] = {"name": found, "namespace": namespace, "parameterNotFoundAction": "Deny"}
+    bindings = f"{ADMISSION}/validatingadmissionpolicybindings"
     same(arena, "admin", "POST", maps, {"metadata": {"name": "limits"}, "data": {"most": "1"}})
-    eventually(lambda: ask(arena, "admin", "POST", maps, {"metadata": {"name": "probe"}}, dryRun="All")[0].code == 201)
+    same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicies", body)
+    same(arena, "admin", "POST", bindings, binding)
+
+    def accepts(**data: str) -> bool:
+        probe = {"metadata": {"name": "probe"}, "data": data}
+        return ask(arena, "admin", "POST", maps, probe, dryRun="All")[0].code == 201
+
+    eventually(lambda: not accepts(a="b", c="d") and accepts() == (found == "limits"))
     for count in (0, 1, 2):
         data = {str(number): "x" for number in range(count)}
         same(arena, "admin", "POST", maps, {"metadata": {"name": f"of-{count}"}, "data": data})
-    same(arena, "admin", "DELETE", f"{ADMISSION}/validatingadmissionpolicybindings/{name}")
+    same(arena, "admin", "DELETE", f"{bindings}/{name}")
     same(arena, "admin", "DELETE", f"{ADMISSION}/validatingadmissionpolicies/{name}")
 
 

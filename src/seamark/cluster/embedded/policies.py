@@ -60,7 +60,7 @@ class Policies:
                 continue
             if narrowed and not self._matches(narrowed, call, operation, new or old or {}, required=False):
                 continue
-            for params in self._params(policy, binding, call):
+            for params in self._params(policy, binding, call, new or old or {}):
                 self._evaluate(policy, binding, call, self._env(call, operation, (new, old, params)))
 
     def _matches(self, match: Json, call: Call, operation: str, obj: Json, *, required: bool) -> bool:
@@ -78,7 +78,7 @@ class Policies:
             return matches(wanted, namespace["metadata"].get("labels"))
         return True
 
-    def _params(self, policy: Json, binding: Json, call: Call) -> Iterator[Json | None]:
+    def _params(self, policy: Json, binding: Json, call: Call, written: Json) -> Iterator[Json | None]:
         if not policy["spec"].get("paramKind"):
             yield None
             return
@@ -95,9 +95,9 @@ class Policies:
                     if obj["kind"] == kind["kind"] and namespace == where and named and chosen:
                         found.append(obj)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
-            raise self._denied(
-                policy, binding, call, "no params found for policy binding with `Deny` parameterNotFoundAction", ""
-            )
+            words = "no params found for policy binding with `Deny` parameterNotFoundAction"
+            subject = (written.get("metadata") or {}).get("name", "")
+            raise self._denied(policy, binding, call, f"failed to configure binding: {words}", "", subject)
         yield from found
 
     def _env(self, call: Call, operation: str, objects: tuple[Json | None, Json | None, Json | None]) -> Json:

@@ -9,6 +9,7 @@ from typing import Any
 from seamark.cluster.embedded import bodies
 from seamark.cluster.embedded.builtin.gotypes import MismatchError, normaliser
 from seamark.cluster.embedded.builtin.validation.basics import NEGATIVE_WORDS
+from seamark.cluster.embedded.builtin.validation.others import check_finalizer
 from seamark.cluster.embedded.calls import Call, Path, User
 from seamark.cluster.embedded.custom.kind import CustomKind
 from seamark.cluster.embedded.deletes import Deletes, Options
@@ -92,8 +93,19 @@ class Subresources:
         changed = _put(changed, path, replicas)
         main = Path(call.path.group, call.path.version, call.path.plural, call.path.namespace, call.path.name)
         inner = Call("update", call.kind, main, call.user, call.query, agent=call.agent)
-        claimed = self._writes.claimed(call, obj, changed, None)
-        return _scale_of(call, self._writes.replace(inner, claimed, obj))
+        return _scale_of(call, self._writes.replace(inner, self._claimed_scale(call, obj, changed), obj))
+
+    def _claimed_scale(self, call: Call, old: Json, new: Json) -> Json:
+        """Zero replicas are as good as none said: nobody claims them, and from then on nobody keeps count."""
+        path = _paths(call)[0].split(".")
+        entries = old["metadata"].get("managedFields") or []
+        if not any(_owns(entry, path) for entry in entries):
+            return new
+        if _at(new, _paths(call)[0]) or _at(old, _paths(call)[0]) == 0:
+            return self._writes.claimed(call, old, new, None)
+        left = [{**entry, "fieldsV1": _less(entry["fieldsV1"], path)} for entry in entries]
+        new["metadata"]["managedFields"] = [entry for entry in left if entry["fieldsV1"]]
+        return new
 
     @staticmethod
     def _wanted_scale(call: Call, scale: Json) -> Json:
@@ -111,8 +123,18 @@ class Subresources:
 
     def _finalize(self, call: Call) -> Json:
         old = self._live(call)
-        document = bodies.document(call)
-        new = {**old, "metadata": dict(old["metadata"]), "spec": document.get("spec") or {}}
+        new = bodies.read(call, bodies.document(call))
+        errors = [
+            error
+            for index, name in enumerate(new["spec"].get("finalizers") or ())
+            for error in check_finalizer(f"spec.finalizers[{index}]", name)
+        ]
+        if errors:
+            raise invalid_object("", "Namespace", call.name, errors)
+        new = {**self._writes.claimed(call, old, new, None), "status": old["status"]}
+        self._writes.keep_system_fields(new["metadata"], old["metadata"])
+        new["metadata"]["uid"] = old["metadata"]["uid"]
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         key = ("", call.name)
         released = not new["spec"].get("finalizers") and not new["metadata"].get("finalizers")
         if old["metadata"].get("deletionTimestamp") and released:
@@ -164,7 +186,7 @@ class Subresources:
         if seconds < MIN_SECONDS:
             words = "may not specify a duration less than 10 minutes"
             error = invalid("spec.expirationSeconds", seconds, words)
-            raise invalid_object("authentication.k8s.io", "TokenRequest", call.name, [error])
+            raise invalid_object("authentication.k8s.io", "TokenRequest", "", [error])
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{call.namespace}")
         user = User(f"system:serviceaccount:{call.namespace}:{call.name}", groups, account["metadata"]["uid"])
         request["apiVersion"], request["kind"] = "authentication.k8s.io/v1", "TokenRequest"
@@ -190,6 +212,23 @@ def _read(struct: str, body: Json) -> Json:
     except MismatchError as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error.sentence()}') from None
     return obj
+
+
+def _owns(entry: Json, path: list[str]) -> bool:
+    fields: Any = entry.get("fieldsV1") or {}
+    for name in path:
+        fields = fields.get(f"f:{name}") if isinstance(fields, dict) else None
+    return fields is not None
+
+
+def _less(fields: Json, path: list[str]) -> Json:
+    """Fields without the one at a path, and without what is empty then."""
+    name, rest = f"f:{path[0]}", path[1:]
+    if name not in fields:
+        return fields
+    inner = _less(fields[name], rest) if rest else {}
+    kept = {key: value for key, value in fields.items() if key != name}
+    return {**kept, name: inner} if inner else kept
 
 
 def quoted_name(name: str) -> str:

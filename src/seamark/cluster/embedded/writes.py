@@ -202,7 +202,7 @@ class Writes:
         self._admission.mutate(call, new, old)
         self._check_version(call, new, old)
         meta, old_meta = new["metadata"], old["metadata"]
-        self._keep_system_fields(meta, old_meta)
+        self.keep_system_fields(meta, old_meta)
         self._prepare(call, new, old)
         meta = new["metadata"]
         if not meta.get("uid"):
@@ -238,7 +238,8 @@ class Writes:
             raise self._conflict(call, STALE)
 
     @staticmethod
-    def _keep_system_fields(meta: Json, old: Json) -> None:
+    def keep_system_fields(meta: Json, old: Json) -> None:
+        """What only the server says of an object, its identity apart."""
         if "generation" in old:
             meta["generation"] = old["generation"]
         else:

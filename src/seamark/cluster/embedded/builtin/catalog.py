@@ -6,7 +6,7 @@ from seamark.cluster.embedded.builtin import objects, workloads
 from seamark.cluster.embedded.builtin.kind import BuiltinKind, Rules
 from seamark.cluster.embedded.builtin.validation import claims, networks, others, pods, services
 from seamark.cluster.embedded.builtin.validation import workloads as workload_checks
-from seamark.cluster.embedded.builtin.validation.definitions import check_definition
+from seamark.cluster.embedded.builtin.validation.definitions import check_definition, check_definition_update
 from seamark.cluster.embedded.fieldsets import Trie
 from seamark.cluster.embedded.kinds import ALL_VERBS, Names, Policy
 from seamark.cluster.embedded.names import label, path_segment
@@ -356,7 +356,13 @@ def _extension() -> list[BuiltinKind]:
             ),
             "apiextensions/v1.CustomResourceDefinition",
             Policy(subresources=("status",), unconditional_update=False, reset=_RESET, reset_status=_RESET_STATUS_META),
-            Rules(default=objects.default_definition, generation=("spec",), validate=check_definition),
+            Rules(
+                default=objects.default_definition,
+                create=objects.create_definition,
+                generation=("spec",),
+                validate=check_definition,
+                validate_update=check_definition_update,
+            ),
         ),
     ]
 

@@ -196,6 +196,11 @@ def default_definition(obj: Json) -> None:
     spec.setdefault("conversion", {"strategy": "None"})
 
 
+def create_definition(obj: Json) -> None:
+    stored = [version["name"] for version in obj["spec"].get("versions") or () if version.get("storage")]
+    obj["status"]["storedVersions"] = stored or None
+
+
 def default_node(obj: Json) -> None:
     status = obj["status"]
     spec = obj["spec"]

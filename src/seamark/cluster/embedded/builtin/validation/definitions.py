@@ -33,10 +33,25 @@ def check_definition(obj: Json) -> list[FieldError]:
     return errors + _check_versions(spec)
 
 
+def check_definition_update(new: Json, old: Json) -> list[FieldError]:
+    """What is served keeps its name and its scope."""
+    ours, theirs = new["spec"], old["spec"]
+    pairs = {
+        "spec.scope": (ours.get("scope"), theirs.get("scope")),
+        "spec.names.kind": (ours["names"].get("kind"), theirs["names"].get("kind")),
+    }
+    return [invalid(path, one, "field is immutable") for path, (one, other) in pairs.items() if one != other]
+
+
 def _check_versions(spec: Json) -> list[FieldError]:
     versions = spec.get("versions") or []
     errors: list[FieldError] = []
     seen: set[str] = set()
+    # What all versions say alike is said of the definition as a whole.
+    several = any(version.get("schema") != versions[0].get("schema") for version in versions)
+    if versions:
+        first = versions[0].get("name", "")
+        errors += [invalid("spec.version", first, problem) for problem in label_1035(first)]
     for index, version in enumerate(versions):
         path = f"spec.versions[{index}]"
         name = version.get("name", "")
@@ -47,12 +62,14 @@ def _check_versions(spec: Json) -> list[FieldError]:
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         where = f"{path}.schema.openAPIV3Schema"
         if schema is None:
-            errors.append(required(where, "schemas are required"))
+            errors.append(required(where))
         else:
-            errors += _check_schema(schema, where)
+            errors += _check_schema(schema, where if several else "spec.validation.openAPIV3Schema")
     if sum(1 for version in versions if version.get("storage")) != 1:
         sentence = "must have exactly one version marked as storage version"
         errors.append(invalid("spec.versions", versions, sentence))
+    if not any(version.get("storage") for version in versions):
+        errors.append(invalid("status.storedVersions", None, "must have at least one stored version"))
     return errors
 
 
@@ -80,7 +97,7 @@ def _check_schema(schema: Any, path: str) -> list[FieldError]:
 def _check_rule(rule: Json, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if not str(rule.get("rule", "")).strip():
-        errors.append(required(f"{path}.rule", "rule is not specified"))
+        return [required(f"{path}.rule", "rule is not specified")]
     for field in ("rule", "messageExpression"):
         text = rule.get(field)
         if text:

@@ -222,11 +222,14 @@ def check_quota(obj: Json) -> list[FieldError]:
 
 
 def check_namespace(obj: Json) -> list[FieldError]:
-    path, errors = "spec.finalizers", []
-    for name in obj["spec"].get("finalizers") or ():
-        errors += [invalid(path, name, problem) for problem in qualified(name)]
-        if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
-            errors.append(invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
+    names = obj["spec"].get("finalizers") or ()
+    return [error for name in names for error in check_finalizer("spec.finalizers", name)]
+
+
+def check_finalizer(path: str, name: str) -> list[FieldError]:
+    errors = [invalid(path, name, problem) for problem in qualified(name)]
+    if "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
+        errors.append(invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
     return errors
 
 
