@@ -50,8 +50,8 @@ BUGS = (
         (
             Change(
                 "core/speaker.py",
-                "stamp = Stamp(obj.metadata.generation,",
-                "stamp = Stamp(obj.metadata.generation + 1,",
+                "stamp = Stamp(obj.metadata.generation or None,",
+                "stamp = Stamp(obj.metadata.generation + 1 or None,",
             ),
         ),
     ),
