@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from seamark.edge.settings import PREFIX
 from tests.edge.services import eventually, free_port
 
 
@@ -26,7 +27,7 @@ class RunningEdge:
             for name in ("agent_port", "api_port", "ops_port", "http_port", "tls_port", "ingress_port")
         }
         given = {**self.ports, "tcp_ports": f"{low}-{low + 100}", "state": str(state), "drain_seconds": 5, **settings}
-        self._environment = {f"SEAMARK_{name.upper()}": str(value) for name, value in given.items()}
+        self._environment = {f"{PREFIX}{name.upper()}": str(value) for name, value in given.items()}
         state.mkdir(parents=True, exist_ok=True)
         self._log = (state / "log").open("ab")
         self.process: subprocess.Popen[str]

@@ -12,7 +12,7 @@ import uvloop
 from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
+from seamark.edge.settings import PREFIX, EdgeSettings
 from seamark.wire.memory import keep_buffers
 
 
@@ -55,6 +55,6 @@ def _secret(path: Path) -> str:
     return path.read_text().strip() if path.exists() else f"(removed from {path})"
 
 
-command = with_settings(EdgeSettings, run)
+command = with_settings(EdgeSettings, run, PREFIX)
 app = typer.Typer(add_completion=False)
 app.command("edge")(command)
