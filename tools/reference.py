@@ -41,7 +41,8 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 def settings(whose: str, command: str, fields: Iterable[Field]) -> str:
     rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in fields)
     intro = "A file of them (`--settings`) has the same names; flags win over the environment."
-    return f"# Settings{whose}\n\nOf `seamark {command}`. {intro}\n\n{table(('flag', 'variable', 'default', 'meaning'), rows)}"
+    shown = table(("flag", "variable", "default", "meaning"), rows)
+    return f"# Settings{whose}\n\nOf `seamark {command}`. {intro}\n\n{shown}"
 
 
 def metrics() -> str:
