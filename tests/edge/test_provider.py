@@ -24,8 +24,10 @@ class Lossy(Sender):
     def __init__(self, door: Door) -> None:
         self.door = door
         self.lose = False
+        self.requests = 0
 
     async def send(self, request: Request) -> Answer:
+        self.requests += 1
         answer = await self.door.send(request)
         if self.lose and request.writes:
             self.lose = False
@@ -60,7 +62,8 @@ class TestSeamarkEdge(EdgeContract):
         lossy = Lossy(Door(self.edge.api_url, self.edge.api_key))
         try:
             await self._clean(provider())
-            yield World(provider(), provider, lose, agent_holds, lambda: signing_request()[0])
+            csr, requests = lambda: signing_request()[0], lambda: lossy.requests
+            yield World(provider(), provider, lose, agent_holds, csr, requests)
             await self._clean(provider())
         finally:
             for one in made:

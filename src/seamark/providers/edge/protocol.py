@@ -54,7 +54,7 @@ class EdgeProvider(Protocol):
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]: ...
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
-        """The endpoints at this URL that agents hold right now, one for each agent."""
+        """The endpoints at this URL that agents hold right now, one for each agent. One request, of one page."""
 
     async def owned(self, cluster: str) -> Snapshot:
         """What is at the edge for this cluster, asked afresh: a sweep by it releases what nobody wants any more."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from seamark.core.errors import Exists, Gone, SeamarkError, Uncertain
 from seamark.providers.edge.calls import Calls, Kind
 from seamark.providers.edge.model import (
@@ -20,6 +22,8 @@ from seamark.providers.edge.model import (
     Owner,
     Snapshot,
 )
+
+MOST_HOLDERS = 100  # one page
 
 
 class Shelf:
@@ -179,8 +183,8 @@ class RemoteEdge:
         return tuple(Bound(item["id"], item["public_url"], item["proto"]) for item in found)
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
-        everything = [_endpoint(item) for item in await self._calls.listed(Kind.ENDPOINTS)]
-        return tuple(endpoint for endpoint in everything if endpoint.type == "agent" and endpoint.url == url)
+        found = await self._calls.listed(Kind.ENDPOINTS, limit=MOST_HOLDERS, where=f'obj.type == "agent" && {_at(url)}')
+        return tuple(_endpoint(item) for item in found)
 
     async def owned(self, cluster: str) -> Snapshot:
         addresses, domains, endpoints = [
@@ -226,6 +230,18 @@ def _place(url: str) -> str:
     """A URL without what an edge adds by itself: there is one port for each scheme with hosts."""
     scheme, _, rest = url.partition("://")
     return url if scheme == "tcp" else f"{scheme}://{rest.partition(':')[0]}"
+
+
+def _at(url: str) -> str:
+    """The expression for endpoints at this place. One with a host and no port is at the scheme's one public port."""
+    scheme, _, place = url.partition("://")
+    if scheme == "tcp" or place.rpartition(":")[2].isdecimal():
+        return f"obj.url == {_quoted(url)}"
+    return f"obj.scheme == {_quoted(scheme)} && obj.host == {_quoted(place)}"
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
 
 
 def _words(owner: Owner) -> str:

@@ -25,6 +25,7 @@ class World:
     lose_next_reply: Callable[[], None]
     agent_holds: Callable[[str, str, tuple[str, ...]], Awaitable[None]]
     csr: Callable[[], str]
+    requests: Callable[[], int]  # so many were sent to the edge
 
 
 OWNER = Owner("cluster-uid", "shop", "web", "uid-1")
@@ -185,6 +186,45 @@ class EdgeContract:
             assert (bound.url, bound.proto) == ("tcp://db.prod:5432", "tcp")
             (holder,) = await world.provider.holders("tcp://db.prod:5432")
             assert (holder.id, holder.type, bool(holder.session)) == (bound.id, "agent", True)
+
+        self.run(case)
+
+    def test_selectors_choose_among_what_is_bound(self) -> None:
+        async def case(world: World) -> None:
+            selectors = ("ep.metadata == 'no'", "ep.metadata == 'yes' && ep.proto == 'tcp' && ep.port > 5000")
+            operator = await world.provider.register(OWNER, OperatorSpec(selectors, world.csr()))
+            await world.agent_holds("tcp://yes.prod:5432", "yes", ("kubernetes",))
+            await world.agent_holds("tcp://other.prod:5432", "other", ("kubernetes",))
+            await world.agent_holds("tcp://low.prod:53", "yes", ("kubernetes",))
+            assert [bound.url for bound in await world.provider.bound_endpoints(operator.id)] == ["tcp://yes.prod:5432"]
+            await world.provider.register(OWNER, OperatorSpec(("ep.nothing.here == 1",)))
+            assert await world.provider.bound_endpoints(operator.id) == ()
+            await world.provider.register(OWNER, OperatorSpec(()))
+            assert await world.provider.bound_endpoints(operator.id) == ()
+
+        self.run(case)
+
+    def test_a_selector_that_is_no_expression_is_refused(self) -> None:
+        async def case(world: World) -> None:
+            with pytest.raises(Refused, match="CEL"):
+                await world.provider.register(OWNER, OperatorSpec(("ep.metadata ==",), world.csr()))
+
+        self.run(case)
+
+    def test_asking_who_holds_an_endpoint_is_one_request_however_many_there_are(self) -> None:
+        async def case(world: World) -> None:
+            for number in range(3):
+                await world.agent_holds(f"tcp://held{number}.prod:5432", "", ("kubernetes",))
+            await world.agent_holds("http://held.prod:80", "", ("kubernetes",))
+            before = world.requests()
+            (holder,) = await world.provider.holders("tcp://held1.prod:5432")
+            assert world.requests() - before == 1
+            assert (holder.url, holder.type) == ("tcp://held1.prod:5432", "agent")
+            assert [one.type for one in await world.provider.holders("http://held.prod")] == ["agent"]
+            assert await world.provider.holders('tcp://"odd.prod:1') == ()
+            address = await world.provider.reserve_address(OWNER)
+            await world.provider.open_endpoint(OWNER, EndpointSpec(f"tcp://{address.addr}", policy=DENY))
+            assert await world.provider.holders(f"tcp://{address.addr}") == ()
 
         self.run(case)
 

@@ -24,6 +24,7 @@ class TestMemoryEdge(EdgeContract):
             calls.lose_next_reply,
             agent_holds,
             lambda: f"csr {next(numbers)}",
+            lambda: calls.requests,
         )
 
     def test_nothing_is_asked_when_everything_is_as_wanted(self) -> None:
