@@ -11,6 +11,7 @@ from seamark.core.errors import Exists, Gone, Refused, Uncertain
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.model import Capabilities, Fields
 from seamark.providers.edge.remote import RemoteEdge
+from seamark.providers.edge.shelf import Freshness
 from seamark.wire.expressions import ExpressionError, compiled, holds
 
 CAPABILITIES = Capabilities(
@@ -154,5 +155,5 @@ def _place(url: str) -> dict[str, Any]:
     }
 
 
-def memory_edge(calls: MemoryCalls | None = None) -> RemoteEdge:
-    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES)
+def memory_edge(calls: MemoryCalls | None = None, freshness: Freshness | None = None) -> RemoteEdge:
+    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES, freshness)

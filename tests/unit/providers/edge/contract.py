@@ -92,6 +92,41 @@ class EdgeContract:
 
         self.run(case)
 
+    def test_addresses_are_kept_as_many_as_are_wanted(self) -> None:
+        async def case(world: World) -> None:
+            first = await world.provider.keep_addresses(OWNER, ("80", "81"))
+            again = await world.provider.keep_addresses(OWNER, ("81", "82"))
+            assert again["81"] == first["81"]
+            addresses = (await world.provider.owned(OWNER.cluster)).addresses
+            assert {address.addr for address in addresses} == {again["81"].addr, again["82"].addr}
+            assert await world.provider.keep_addresses(OWNER, ()) == {}
+            assert (await world.provider.owned(OWNER.cluster)).addresses == ()
+
+        self.run(case)
+
+    def test_an_address_is_found_whoever_reserved_it(self) -> None:
+        async def case(world: World) -> None:
+            address = await world.provider.reserve_address(OWNER)
+            found = await world.another().find_address(address.addr)
+            assert found is not None
+            assert found.addr == address.addr
+            assert await world.provider.find_address("127.0.0.1:1") is None
+
+        self.run(case)
+
+    def test_a_domain_that_is_retained_is_there_for_the_next(self) -> None:
+        async def case(world: World) -> None:
+            await world.provider.reserve_domain(OWNER, "kept.example.com")
+            await world.provider.retain_domain(OWNER)
+            assert (await world.provider.owned(OWNER.cluster)).domains == ()
+            found = await world.provider.reserve_domain(replace(OWNER, uid="uid-2"), "kept.example.com")
+            assert found.owner is None
+            await world.provider.release_domain(replace(OWNER, uid="uid-2"))
+            again = await world.another().reserve_domain(OWNER, "kept.example.com")
+            assert again.id == found.id
+
+        self.run(case)
+
     def test_a_custom_domain_comes_with_its_cname_target_and_an_own_one_without(self) -> None:
         async def case(world: World) -> None:
             custom = await world.provider.reserve_domain(OWNER, "app.example.com")
