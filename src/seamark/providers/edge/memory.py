@@ -14,9 +14,7 @@ from seamark.providers.edge.remote import RemoteEdge
 from seamark.providers.edge.shelf import Freshness
 from seamark.wire.expressions import ExpressionError, compiled, holds
 
-CAPABILITIES = Capabilities(
-    name="memory", requests_per_minute=1_000_000, bindings=True, own_agent=False, custom_ca=True
-)
+CAPABILITIES = Capabilities(name="memory", requests_per_minute=1_000_000, bindings=True, own_agent=True, custom_ca=True)
 LATER = "2099-01-01T00:00:00Z"
 
 
@@ -39,13 +37,27 @@ class MemoryCalls:
     def lose_next_reply(self) -> None:
         self._lose = True
 
-    def agent_holds(self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",)) -> str:
-        """An agent brings an endpoint online; gives its id."""
-        body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings)}
+    def agent_holds(
+        self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",), **said: str | int | bool
+    ) -> str:
+        """An agent comes and brings an endpoint online; gives its id. `said` are more fields, as the API has them."""
+        body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings), **said}
         made = self._new(Kind.ENDPOINTS, {**_place(url), **body})
-        made["tunnel_session"] = {"id": f"ts_{next(self._numbers):08}"}
+        made["tunnel_session"] = {"id": self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": []})["id"]}
         ident: str = made["id"]
         return ident
+
+    def agent_refused(self, name: str, url: str, generation: int, message: str) -> None:
+        """An agent comes, and does not get the endpoint that it asks for."""
+        refused = {"name": name, "url": url, "generation": generation, "message": message}
+        self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": [refused]})
+
+    def agent_leaves(self, session: str) -> None:
+        """An agent goes, and what it held is offline."""
+        self._objects[Kind.SESSIONS].pop(session)
+        endpoints = self._objects[Kind.ENDPOINTS]
+        for ident in [i for i, item in endpoints.items() if (item.get("tunnel_session") or {}).get("id") == session]:
+            del endpoints[ident]
 
     async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         self.requests += 1

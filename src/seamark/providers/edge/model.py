@@ -139,6 +139,28 @@ class Endpoint:
     pooling: bool = False
     description: str = ""
     session: str = ""
+    upstream: str = ""
+    name: str = ""  # an agent's: the key of the owner that it is held for
+    generation: int = 0  # an agent's: which generation of the owner this is
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEndpoint:
+    """An endpoint that an agent asked for in vain, for one generation of its owner, in the edge's words."""
+
+    name: str
+    url: str
+    generation: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """An agent that is connected."""
+
+    id: str
+    metadata: str = ""
+    refused: tuple[RefusedEndpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +200,7 @@ class Snapshot:
     domains: tuple[Domain, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
     agents: tuple[Endpoint, ...] = field(default=())  # endpoints that agents hold, whoever they are
+    sessions: tuple[AgentSession, ...] = ()  # agents that are connected, where they are our own
 
 
 Fields = dict[str, Any]

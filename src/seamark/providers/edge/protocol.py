@@ -7,6 +7,7 @@ from typing import Protocol
 
 from seamark.providers.edge.model import (
     Address,
+    AgentSession,
     Bound,
     Capabilities,
     Domain,
@@ -69,6 +70,9 @@ class EdgeProvider(Protocol):
 
     async def online(self) -> tuple[Endpoint, ...]:
         """Everything that is online right now, whoever holds it, by one listing."""
+
+    async def sessions(self) -> tuple[AgentSession, ...]:
+        """Agents that are connected, and which endpoints they were refused. Empty where the agents are not our own."""
 
     async def owned(self, cluster: str) -> Snapshot:
         """What is at the edge for this cluster, asked afresh: a sweep by it releases what nobody wants any more."""

@@ -12,6 +12,7 @@ from seamark.core.errors import Exists, Gone
 from seamark.providers.edge.calls import Calls, Kind
 from seamark.providers.edge.model import (
     Address,
+    AgentSession,
     Bound,
     Capabilities,
     Certificate,
@@ -23,6 +24,7 @@ from seamark.providers.edge.model import (
     Operator,
     OperatorSpec,
     Owner,
+    RefusedEndpoint,
     Snapshot,
 )
 from seamark.providers.edge.shelf import Freshness, Shelf
@@ -139,15 +141,15 @@ class RemoteEdge:
         return tuple(Bound(item["id"], item["public_url"], item["proto"]) for item in found)
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
-<<<<<<< HEAD
         found = await self._calls.listed(Kind.ENDPOINTS, limit=MOST_HOLDERS, where=f'obj.type == "agent" && {_at(url)}')
         return tuple(_endpoint(item) for item in found)
-=======
-        return tuple(endpoint for endpoint in await self.online() if endpoint.type == "agent" and endpoint.url == url)
 
     async def online(self) -> tuple[Endpoint, ...]:
         return tuple(_endpoint(item) for item in await self._endpoints.everything())
->>>>>>> 71f7b43 (Edge providers: one listing serves all who ask, owners don't wait for each other, and it ages)
+
+    async def sessions(self) -> tuple[AgentSession, ...]:
+        found = await self._calls.listed(Kind.SESSIONS) if self._capabilities.own_agent else []
+        return tuple(sorted((_session(item) for item in found), key=lambda one: one.id))
 
     async def owned(self, cluster: str) -> Snapshot:
         addresses, domains, endpoints = [
@@ -160,6 +162,7 @@ class RemoteEdge:
             tuple(sorted((_domain(item) for item in domains), key=lambda one: one.id)),
             tuple(sorted((_endpoint(item) for item in endpoints), key=lambda one: one.id)),
             tuple(sorted(agents, key=lambda one: one.id)),
+            await self.sessions(),
         )
 
     async def watch(self, cluster: str, every: float) -> AsyncIterator[Snapshot]:
@@ -250,7 +253,18 @@ def _endpoint(item: Fields) -> Endpoint:
         bool(item.get("pooling_enabled")),
         item.get("description") or "",
         (item.get("tunnel_session") or {}).get("id", ""),
+        item.get("upstream_url") or "",
+        item.get("name") or "",
+        item.get("generation") or 0,
     )
+
+
+def _session(item: Fields) -> AgentSession:
+    refused = tuple(
+        RefusedEndpoint(one["name"], one["url"], one["generation"], one["message"])
+        for one in item.get("refused_endpoints") or ()
+    )
+    return AgentSession(item["id"], item.get("metadata") or "", refused)
 
 
 def _operator(item: Fields) -> Operator:
