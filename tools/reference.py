@@ -17,6 +17,7 @@ from seamark.core.rbac import grants, rules
 from seamark.core.settings import Field, Settings, declared
 from seamark.edge.metrics import EdgeMetrics
 from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.providers.edge.agent.metrics import AgentMetrics
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by `python -m tools.reference` from what the code declares. -->"
@@ -49,7 +50,10 @@ def metrics() -> str:
     heads = ("name", "type", "labels", "meaning")
     operator = table(heads, _metrics(Metrics().registry))
     edge = table(heads, _metrics(EdgeMetrics(CollectorRegistry()).registry))
-    return f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}"
+    counted = CollectorRegistry()
+    counted.register(AgentMetrics(lambda: (0, 0, False)))
+    agent = table(heads, _metrics(counted))
+    return f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}\n## Of an agent\n\n{agent}"
 
 
 def _metrics(registry: CollectorRegistry) -> Iterator[tuple[str, ...]]:
