@@ -140,7 +140,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 class Wire:
-    """A way to an address that can be cut. New connections through it work at once."""
+    """A way to an address that can be cut. New connections through it work at once, or when somebody is there again."""
 
     def __init__(self, target: str) -> None:
         host, _, port = target.rpartition(":")
@@ -170,10 +170,22 @@ class Wire:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+                threading.Thread(target=self._join, args=(near,), daemon=True).start()
+
+    def _join(self, near: socket.socket) -> None:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
                 far = socket.create_connection(self._target)
-                self._open += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    near.close()
+                    return
+                time.sleep(0.05)
+        self._open += [near, far]
+        for one, other in ((near, far), (far, near)):
+            threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 
     @staticmethod
     def _pump(one: socket.socket, other: socket.socket) -> None:

@@ -29,6 +29,7 @@ from seamark.providers.edge.agent.endpoints import Endpoints, FixedEndpoints, re
 from seamark.providers.edge.agent.metrics import AgentMetrics
 from seamark.providers.edge.agent.model import Holder
 from seamark.providers.edge.agent.sdk import SdkAgent
+from seamark.wire.files import allow_many_files
 from seamark.wire.memory import keep_buffers
 
 PREFIX = "SEAMARK_AGENT_"
@@ -77,6 +78,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
     running = holder(provider, settings, upstream_ca)
     log.configure(log_level)
     keep_buffers()
+    allow_many_files()
     followed = Cluster(kubeconfig, context, namespace) if cluster else None
     uvloop.run(serve(running, fixed, followed, health_address))
 

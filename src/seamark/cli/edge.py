@@ -13,6 +13,7 @@ from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.edge.server import Edge
 from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.wire.files import allow_many_files
 from seamark.wire.memory import keep_buffers
 
 
@@ -20,6 +21,7 @@ def run(settings: EdgeSettings) -> None:
     """Run a self-hosted edge that the official ngrok SDKs connect to. One process owns a state: one replica."""
     log.configure(settings.log_level)
     keep_buffers()
+    allow_many_files()
     uvloop.run(serve(settings))
 
 
