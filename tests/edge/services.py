@@ -127,6 +127,24 @@ def http(body: bytes) -> Talk:
     return talk
 
 
+def http_echo(connection: socket.socket) -> None:
+    """Answers every request of a connection with its own body."""
+    data = b""
+    while True:
+        while b"\r\n\r\n" not in data:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            data += piece
+        head, _, body = data.partition(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        length = int(fields[b"content-length"])
+        while len(body) < length:
+            body += connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length + body[:length])
+        data = body[length:]
+
+
 def dial(url: str, timeout: float = 10.0) -> socket.socket:
     host, _, port = url.partition("://")[2].rpartition(":")
     return socket.create_connection((host, int(port)), timeout)

@@ -8,13 +8,27 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
 
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
-from tests.edge.services import Wire, dial, digest, echo, eventually, free_port, http, read_all, says, sends, service
+from tests.edge.services import (
+    Wire,
+    dial,
+    digest,
+    echo,
+    eventually,
+    free_port,
+    http,
+    http_echo,
+    read_all,
+    says,
+    sends,
+    service,
+)
 from tests.edge.tls import server_tls
 
 Start = Callable[[str], AgentProgram]
@@ -93,6 +107,27 @@ def test_http_endpoints_are_reached_by_host(edge: RunningEdge, agents: Start, sd
         missing = fetch(url, edge, host="nobody.edge.localhost")
         assert missing.startswith(b"HTTP/1.1 404")
         assert b"ERR_NGROK_3200" in missing
+
+
+@every_sdk
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_http_bodies_go_both_ways_on_one_connection(edge: RunningEdge, agents: Start, sdk: str, scheme: str) -> None:
+    agent = connected(agents, sdk, edge)
+    host, body = f"echo-{sdk}-{scheme}.edge.localhost", bytes(range(256)) * 8000
+    with service(http_echo) as upstream:
+        agent.must("forward", url=f"{scheme}://{host}", upstream=f"http://{upstream}")
+        connection = HTTPConnection(
+            "127.0.0.1", edge.ports["http_port" if scheme == "http" else "tls_port"], timeout=60
+        )
+        connection.connect()
+        if scheme == "https":
+            context = ssl.create_default_context(cafile=edge.ca)
+            connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
+        for _ in range(2):
+            connection.request("POST", "/", body, {"Host": host})
+            answer = connection.getresponse()
+            assert (answer.status, hashlib.sha256(answer.read()).digest()) == (200, hashlib.sha256(body).digest())
+        connection.close()
 
 
 @every_sdk
@@ -213,6 +248,34 @@ def test_a_policy_turns_clients_away_by_their_address(edge: RunningEdge, agents:
             assert client.recv(100) == b""
 
 
+def test_source_ranges_of_an_agent_hold(edge: RunningEdge, agents: Start) -> None:
+    agent = connected(agents, "python", edge)
+    with service(says(b"in")) as upstream:
+        away = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}", allow="192.0.2.0/24")["url"]
+        with suppress(ConnectionResetError), dial(away) as client:
+            assert client.recv(100) == b""
+        here = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}", allow="127.0.0.0/8")["url"]
+        with dial(here) as client:
+            assert read_all(client) == b"in"
+
+
+def test_an_ip_policy_holds_and_a_change_of_its_rules_with_it(edge: RunningEdge, agents: Start) -> None:
+    agent = connected(agents, "go", edge)
+    _, ranges = edge.api("POST", "/ip_policies", {})
+    _, rule = edge.api(
+        "POST", "/ip_policy_rules", {"ip_policy_id": ranges["id"], "cidr": "127.0.0.0/8", "action": "deny"}
+    )
+    action = {"type": "restrict-ips", "config": {"ip_policies": [ranges["id"]]}}
+    policy = json.dumps({"on_tcp_connect": [{"actions": [action]}]})
+    with service(says(b"in")) as upstream:
+        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}", policy=policy)["url"]
+        with suppress(ConnectionResetError), dial(url) as client:
+            assert client.recv(100) == b""
+        assert edge.api("DELETE", f"/ip_policy_rules/{rule['id']}")[0] == 204
+        with dial(url) as client:
+            assert read_all(client) == b"in"
+
+
 @every_sdk
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_the_upstream_learns_the_client_by_the_proxy_protocol(
@@ -326,6 +389,21 @@ def test_a_go_agent_can_be_told_to_stop(edge: RunningEdge, agents: Start) -> Non
         session = listed(edge, url)[0]["tunnel_session"]["id"]
         assert edge.api("POST", f"/tunnel_sessions/{session}/stop")[0] == 204
         eventually(lambda: edge.api("GET", f"/tunnel_sessions/{session}")[0] == 404, "the agent left")
+
+
+def test_an_agent_that_is_told_to_restart_comes_back_at_its_address(edge: RunningEdge, agents: Start) -> None:
+    agent = connected(agents, "seamark", edge)
+    with service(says(b"x")) as upstream:
+        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
+        session = listed(edge, url)[0]["tunnel_session"]["id"]
+        assert edge.api("POST", f"/tunnel_sessions/{session}/restart")[0] == 204
+
+        def back() -> bool:
+            found = listed(edge, url)
+            return bool(found) and found[0]["tunnel_session"]["id"] != session
+
+        eventually(back, "the agent is back", 30)
+        assert edge.api("POST", f"/tunnel_sessions/{listed(edge, url)[0]['tunnel_session']['id']}/update")[0] == 409
 
 
 def test_a_revoked_token_ends_its_sessions(edge: RunningEdge, agents: Start) -> None:

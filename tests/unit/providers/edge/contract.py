@@ -26,6 +26,7 @@ class World:
     agent_holds: Callable[[str, str, tuple[str, ...]], Awaitable[None]]
     csr: Callable[[], str]
     requests: Callable[[], int]  # so many were sent to the edge
+    agent_refused: Callable[[str, str, int], Awaitable[None]]  # an agent asks in vain: name, URL, generation
 
 
 OWNER = Owner("cluster-uid", "shop", "web", "uid-1")
@@ -260,6 +261,17 @@ class EdgeContract:
             address = await world.provider.reserve_address(OWNER)
             await world.provider.open_endpoint(OWNER, EndpointSpec(f"tcp://{address.addr}", policy=DENY))
             assert await world.provider.holders(f"tcp://{address.addr}") == ()
+
+        self.run(case)
+
+    def test_what_an_agent_was_refused_is_told_for_its_generation(self) -> None:
+        async def case(world: World) -> None:
+            await world.agent_refused(OWNER.key, "https://free.example.com", 7)
+            told = [one for session in await world.provider.sessions() for one in session.refused]
+            (refused,) = [one for one in told if one.name == OWNER.key]
+            assert (refused.url, refused.generation) == ("https://free.example.com", 7)
+            assert "free.example.com is not reserved" in refused.message
+            assert await world.provider.sessions() == (await world.provider.owned(OWNER.cluster)).sessions
 
         self.run(case)
 
