@@ -262,9 +262,8 @@ def test_source_ranges_of_an_agent_hold(edge: RunningEdge, agents: Start) -> Non
 def test_an_ip_policy_holds_and_a_change_of_its_rules_with_it(edge: RunningEdge, agents: Start) -> None:
     agent = connected(agents, "go", edge)
     _, ranges = edge.api("POST", "/ip_policies", {})
-    _, rule = edge.api(
-        "POST", "/ip_policy_rules", {"ip_policy_id": ranges["id"], "cidr": "127.0.0.0/8", "action": "deny"}
-    )
+    within = {"ip_policy_id": ranges["id"]}
+    _, rule = edge.api("POST", "/ip_policy_rules", {**within, "cidr": "127.0.0.0/8", "action": "deny"})
     action = {"type": "restrict-ips", "config": {"ip_policies": [ranges["id"]]}}
     policy = json.dumps({"on_tcp_connect": [{"actions": [action]}]})
     with service(says(b"in")) as upstream:
@@ -272,6 +271,7 @@ def test_an_ip_policy_holds_and_a_change_of_its_rules_with_it(edge: RunningEdge,
         with suppress(ConnectionResetError), dial(url) as client:
             assert client.recv(100) == b""
         assert edge.api("DELETE", f"/ip_policy_rules/{rule['id']}")[0] == 204
+        edge.api("POST", "/ip_policy_rules", {**within, "cidr": "127.0.0.0/8", "action": "allow"})
         with dial(url) as client:
             assert read_all(client) == b"in"
 

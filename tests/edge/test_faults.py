@@ -222,7 +222,7 @@ def test_the_edge_binds_what_it_is_told_to_bind_and_nothing_else(own_edge: Runni
 
 def listening(edge: RunningEdge) -> set[tuple[str, int]]:
     """The addresses that the process itself listens on, as the kernel has them."""
-    mine = {os.readlink(link) for link in Path(f"/proc/{edge.process.pid}/fd").iterdir() if link.is_symlink()}
+    mine = {str(link.readlink()) for link in Path(f"/proc/{edge.process.pid}/fd").iterdir() if link.is_symlink()}
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/{edge.process.pid}/net/{table}").read_text().splitlines()[1:]:
