@@ -29,11 +29,12 @@ def memory(edge: RunningEdge) -> int:
 
 @contextmanager
 def silent(port: int, count: int) -> Iterator[list[socket.socket]]:
-    """So many connections of one address that say nothing; all of them are opened, whatever happens to them then."""
+    """So many connections of one address that say nothing; some may be turned away as soon as they are opened."""
     opened: list[socket.socket] = []
     try:
         for _ in range(count):
-            opened.append(socket.create_connection(("127.0.0.1", port), 30, source_address=(ATTACKER, 0)))
+            with suppress(ConnectionResetError):
+                opened.append(socket.create_connection(("127.0.0.1", port), 30, source_address=(ATTACKER, 0)))
         yield opened
     finally:
         for one in opened:
@@ -71,11 +72,10 @@ def test_ten_thousand_silent_connections_of_one_address_are_turned_away_beyond_i
     with tunnel(own_edge, agents) as (url, works):
         port = int(url.rpartition(":")[2]) if door == "tcp" else own_edge.ports[door]
         before = memory(own_edge)
-        with silent(port, MANY) as crowd:
+        with silent(port, MANY):
             works()
-            crowd[-1].settimeout(30)
-            with suppress(ConnectionResetError):
-                assert crowd[-1].recv(1) == b""  # closed by the edge
+            with suppress(ConnectionResetError), silent(port, 1) as late:
+                assert [one.recv(1) for one in late] in ([], [b""])  # closed by the edge
             held = len(list(Path(f"/proc/{own_edge.process.pid}/fd").iterdir()))
             assert held < 1024 * (2 if door == "tcp" else 1) + 200
             assert memory(own_edge) - before < 1024 * 40_000
