@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seamark.edge.settings import PREFIX
-from tests.edge.services import eventually, free_port
+from tests.edge.services import eventually, free_port, give_back
 
 
 class RunningEdge:
@@ -30,6 +30,7 @@ class RunningEdge:
         self._environment = {f"{PREFIX}{name.upper()}": str(value) for name, value in given.items()}
         state.mkdir(parents=True, exist_ok=True)
         self._log = (state / "log").open("ab")
+        self._low = low
         self.process: subprocess.Popen[str]
         self.start()
 
@@ -61,6 +62,9 @@ class RunningEdge:
     def close(self) -> None:
         self.stop()
         self._log.close()
+        give_back(self._low, 101)
+        for port in self.ports.values():
+            give_back(port)
 
     def _reap(self) -> None:
         self.process.wait(20)

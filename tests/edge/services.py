@@ -34,6 +34,11 @@ def free_port(count: int = 1) -> int:
     raise AssertionError("no free port")
 
 
+def give_back(first: int, count: int = 1) -> None:
+    """Whoever had these ports is gone for good."""
+    _given.difference_update(range(first, first + count))
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
