@@ -82,7 +82,7 @@ class ClusterEndpoints:
             for endpoint in self._endpoints.cache:
                 self._queue.add(Item(KIND, endpoint.key))
             return
-        if source is self._endpoints and isinstance(token, Intent):
+        if source is self._endpoints and isinstance(token, Intent) and isinstance(token.key, Key):
             self._queue.add(Item(KIND, token.key))
         for item in self._dependencies.readers(source, token):
             self._queue.add(item)
