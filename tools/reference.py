@@ -14,14 +14,23 @@ from seamark.cli.families import FAMILIES
 from seamark.core.controller import Controller
 from seamark.core.metrics import Metrics
 from seamark.core.rbac import grants, rules
-from seamark.core.settings import Settings, declared
+from seamark.core.settings import Field, Settings, declared
+from seamark.edge.metrics import EdgeMetrics
+from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.providers.edge.agent.metrics import AgentMetrics
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MADE = "<!-- Made by `python -m tools.reference` from what the code declares. -->"
 
 
 def pages() -> dict[str, str]:
-    made = {"settings": settings(), "metrics": metrics(), "conditions": conditions(), "roles": roles()}
+    made = {
+        "settings": settings("", "run", declared(Settings)),
+        "edge-settings": settings(" of the edge", "edge", declared(EdgeSettings, PREFIX)),
+        "metrics": metrics(),
+        "conditions": conditions(),
+        "roles": roles(),
+    }
     return {f"{name}.md": f"{MADE}\n\n{text}" for name, text in made.items()}
 
 
@@ -30,14 +39,21 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
-def settings() -> str:
-    rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in declared(Settings))
-    intro = "Of `seamark run`. A file of them (`--settings`) has the same names; flags win over the environment.\n\n"
-    return f"# Settings\n\n{intro}{table(('flag', 'variable', 'default', 'meaning'), rows)}"
+def settings(whose: str, command: str, fields: Iterable[Field]) -> str:
+    rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in fields)
+    intro = "A file of them (`--settings`) has the same names; flags win over the environment."
+    shown = table(("flag", "variable", "default", "meaning"), rows)
+    return f"# Settings{whose}\n\nOf `seamark {command}`. {intro}\n\n{shown}"
 
 
 def metrics() -> str:
-    return f"# Metrics\n\n{table(('name', 'type', 'labels', 'meaning'), _metrics(Metrics().registry))}"
+    heads = ("name", "type", "labels", "meaning")
+    operator = table(heads, _metrics(Metrics().registry))
+    edge = table(heads, _metrics(EdgeMetrics(CollectorRegistry()).registry))
+    counted = CollectorRegistry()
+    counted.register(AgentMetrics(lambda: (0, 0, False)))
+    agent = table(heads, _metrics(counted))
+    return f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}\n## Of an agent\n\n{agent}"
 
 
 def _metrics(registry: CollectorRegistry) -> Iterator[tuple[str, ...]]:

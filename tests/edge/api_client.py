@@ -29,6 +29,12 @@ def addresses(client: Any) -> dict[str, Any]:
         "paged": [item.id for item in first_page][:5],
         "made": [item.id for item in made],
         "changed": client.reserved_addrs.get(made[0].id).description,
+        "chosen": [item.id for item in client.reserved_addrs.list(limit="1", filter='obj.description == "number 3"')],
+        "chosen_over_pages": [
+            item.id for item in client.reserved_addrs.list(limit="1", filter="obj.description.startsWith('number')")
+        ],
+        "no_filter": refused(lambda: client.reserved_addrs.list(filter="obj.nothing ==")),
+        "no_field": refused(lambda: client.reserved_addrs.list(filter="obj.nothing == 1")),
         "kept": client.reserved_addrs.get(made[0].id).metadata,
         "uri": client.reserved_addrs.get(made[0].id).uri,
     }

@@ -16,12 +16,14 @@ from tests.edge.sdks import cache, python_of
 
 def one(data: bytes) -> None:
     """The first byte chooses the parser, the rest is its input; pieces of it, where the parser takes pieces."""
-    from seamark.edge.errors import Refusal  # noqa: PLC0415  # atheris instruments what is imported under it
+    from seamark.edge.binds import labelled_url, read_bind  # noqa: PLC0415  # atheris instruments what is imported here
+    from seamark.edge.errors import Refusal  # noqa: PLC0415
     from seamark.edge.policy import parse_policy  # noqa: PLC0415
     from seamark.edge.urls import parse_url  # noqa: PLC0415
     from seamark.wire import bindings, clienthello, proxy_protocol, tunnel  # noqa: PLC0415
+    from seamark.wire.expressions import ExpressionError, value  # noqa: PLC0415
 
-    kind, rest = (data[0] % 8, data[1:]) if data else (0, b"")
+    kind, rest = (data[0] % 12, data[1:]) if data else (0, b"")
     text = rest.decode("utf-8", "replace")
     if kind == 0:
         session(rest)
@@ -45,9 +47,38 @@ def one(data: bytes) -> None:
     elif kind == 6:
         with suppress(Refusal):
             parse_policy(text)
-    else:
+    elif kind == 7:
         with suppress(tunnel.MessageError):
             tunnel.ProxyHeaderReader().feed(rest)
+    elif kind == 8:
+        body(rest)
+    elif kind == 9:
+        with suppress(Refusal):
+            read_bind(tunnel.Bind(proto="tcp", opts={"URL": text, "IPRestriction": text}), "edge.localhost", 443)
+    elif kind == 10:
+        with suppress(Refusal):
+            labelled_url({text: text})
+    else:
+        with suppress(ExpressionError):
+            value(text, {"ep": {"metadata": "x"}})
+
+
+def body(data: bytes) -> None:
+    """A body of the REST API, as every resource reads it."""
+    import msgspec  # noqa: PLC0415
+
+    from seamark.edge.api import access, base, endpoints, operators, ranges, reserved  # noqa: PLC0415
+    from seamark.edge.errors import Refusal  # noqa: PLC0415
+
+    try:
+        raw = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return
+    for module in (access, endpoints, operators, ranges, reserved):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, base.Body):
+                with suppress(Refusal):
+                    base.said(base.read(raw, kind))
 
 
 def session(data: bytes) -> None:

@@ -29,6 +29,15 @@ class Program:
         self.listeners[listener.id()] = listener
         return {"url": listener.url(), "id": listener.id()}
 
+    async def label(self, c: dict[str, Any]) -> dict[str, Any]:
+        builder = self.session.labeled_listener()
+        for name, value in c["labels"].items():
+            builder.label(name, value)
+        listener = await builder.listen()
+        listener.forward(c["upstream"])
+        self.listeners[listener.id()] = listener
+        return {"id": listener.id()}
+
     def builder(self, c: dict[str, Any]) -> Any:
         scheme, _, place = c.get("url", "tcp://").partition("://")
         if scheme == "tcp":

@@ -12,7 +12,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from tests.edge.services import eventually, free_port
+from seamark.edge.settings import PREFIX
+from tests.edge.services import eventually, free_port, give_back
 
 
 class RunningEdge:
@@ -26,9 +27,10 @@ class RunningEdge:
             for name in ("agent_port", "api_port", "ops_port", "http_port", "tls_port", "ingress_port")
         }
         given = {**self.ports, "tcp_ports": f"{low}-{low + 100}", "state": str(state), "drain_seconds": 5, **settings}
-        self._environment = {f"SEAMARK_{name.upper()}": str(value) for name, value in given.items()}
+        self._environment = {f"{PREFIX}{name.upper()}": str(value) for name, value in given.items()}
         state.mkdir(parents=True, exist_ok=True)
         self._log = (state / "log").open("ab")
+        self._low = low
         self.process: subprocess.Popen[str]
         self.start()
 
@@ -60,6 +62,9 @@ class RunningEdge:
     def close(self) -> None:
         self.stop()
         self._log.close()
+        give_back(self._low, 101)
+        for port in self.ports.values():
+            give_back(port)
 
     def _reap(self) -> None:
         self.process.wait(20)

@@ -40,6 +40,8 @@ class Program:
             bindings=tuple(c.get("bindings", ())),
             policy=c.get("policy", ""),
             proxy_version=int(c.get("proxyproto") or 0),
+            name=c.get("name", ""),
+            generation=c.get("generation", 0),
         )
         name = f"tunnel-{len(self.agent.held)}"
         held = await self.agent.hold(name, wanted)

@@ -34,6 +34,11 @@ def free_port(count: int = 1) -> int:
     raise AssertionError("no free port")
 
 
+def give_back(first: int, count: int = 1) -> None:
+    """Whoever had these ports is gone for good."""
+    _given.difference_update(range(first, first + count))
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -127,6 +132,24 @@ def http(body: bytes) -> Talk:
     return talk
 
 
+def http_echo(connection: socket.socket) -> None:
+    """Answers every request of a connection with its own body."""
+    data = b""
+    while True:
+        while b"\r\n\r\n" not in data:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            data += piece
+        head, _, body = data.partition(b"\r\n\r\n")
+        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        length = int(fields[b"content-length"])
+        while len(body) < length:
+            body += connection.recv(65536)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length + body[:length])
+        data = body[length:]
+
+
 def dial(url: str, timeout: float = 10.0) -> socket.socket:
     host, _, port = url.partition("://")[2].rpartition(":")
     return socket.create_connection((host, int(port)), timeout)
@@ -140,7 +163,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 class Wire:
-    """A way to an address that can be cut. New connections through it work at once."""
+    """A way to an address that can be cut. New connections through it work at once, or when somebody is there again."""
 
     def __init__(self, target: str) -> None:
         host, _, port = target.rpartition(":")
@@ -170,10 +193,22 @@ class Wire:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
+                threading.Thread(target=self._join, args=(near,), daemon=True).start()
+
+    def _join(self, near: socket.socket) -> None:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
                 far = socket.create_connection(self._target)
-                self._open += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    near.close()
+                    return
+                time.sleep(0.05)
+        self._open += [near, far]
+        for one, other in ((near, far), (far, near)):
+            threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
 
     @staticmethod
     def _pump(one: socket.socket, other: socket.socket) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cli.agent import from_manifest, parse_forward, read_endpoints, token
+from seamark.cli.agent import parse_forward, token
 from seamark.core.errors import UserError
+from seamark.providers.edge.agent.endpoints import read_manifests
 from tests.edge.running import RunningEdge
 from tests.edge.services import dial, eventually, read_all, says, service
 
@@ -89,7 +91,7 @@ def test_replicas_share_the_endpoints_of_their_manifests(edge: RunningEdge, tmp_
                     answers.add(read_all(client))
             assert answers == {b"one", b"two"}
             (seen, _) = [e for e in edge.api("GET", "/endpoints")[1]["endpoints"] if e["hostport"] == address["addr"]]
-            assert (seen["metadata"], seen["pooling_enabled"]) == ('{"team": "a"}', True)
+            assert (seen["metadata"], seen["pooling_enabled"]) == ('{"team":"a"}', True)
 
 
 def test_mistakes_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,9 +101,12 @@ def test_mistakes_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(UserError, match="is no forward"):
         parse_forward("8080", pooling=False)
     with pytest.raises(UserError, match="can't be read"):
-        read_endpoints(tmp_path / "missing")
+        read_manifests(tmp_path / "missing")
+    manifest = {"apiVersion": "ngrok.k8s.ngrok.com/v1alpha1", "kind": "AgentEndpoint", "metadata": {"name": "web"}}
     spec = {"url": "tcp://", "upstream": {"url": "tcp://a:1"}, "trafficPolicy": {"targetRef": {"name": "x"}}}
-    with pytest.raises(UserError, match=r"trafficPolicy\.targetRef"):
-        from_manifest({"metadata": {"name": "web"}, "spec": spec}, tmp_path)
+    (tmp_path / "dangling").write_text(json.dumps({**manifest, "spec": spec}))
+    with pytest.raises(UserError, match="NgrokTrafficPolicy x is not there"):
+        read_manifests(tmp_path / "dangling")
+    (tmp_path / "bad").write_text(json.dumps({**manifest, "spec": {}}))
     with pytest.raises(UserError, match="can't be read"):
-        from_manifest({"metadata": {"name": "web"}, "spec": {}}, tmp_path)
+        read_manifests(tmp_path / "bad")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import socket
 import ssl
 import time
@@ -12,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from seamark.core.errors import Retry
+from seamark.providers.edge.seamark import seamark_edge
 from seamark.wire import tunnel
 from seamark.wire.muxado import WINDOW, data_header, wndinc_frame
 from seamark.wire.muxado.frames import SYN
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
-from tests.edge.services import dial, echo, eventually, http, read_all, sends, service
+from tests.edge.services import dial, digest, echo, eventually, http, read_all, sends, service
 from tests.edge.tls import pair
 
 Start = Callable[[str], AgentProgram]
@@ -153,17 +157,6 @@ def test_one_address_gets_only_so_many_connections(tmp_path_factory: pytest.Temp
         small.close()
 
 
-def test_silent_connections_by_the_thousand_cost_little_and_stop_nobody(
-    edge: RunningEdge, other: Callable[[], None]
-) -> None:
-    before = memory(edge)
-    with ExitStack() as stack:
-        for _ in range(800):
-            stack.enter_context(socket.create_connection(("127.0.0.1", edge.ports["tls_port"]), 10))
-        other()
-        assert memory(edge) - before < 800 * 40_000
-
-
 @pytest.mark.parametrize("sdk", ["seamark", "go", "python"])
 def test_clients_that_never_read_hold_a_window_each_and_no_more(
     edge: RunningEdge, agents: Start, other: Callable[[], None], sdk: str
@@ -186,6 +179,78 @@ def test_clients_that_never_read_hold_a_window_each_and_no_more(
             time.sleep(0.1)
         other()
         assert most < 20 * window * 1.3 + 30_000_000
+
+
+@pytest.mark.parametrize("sdk", ["seamark", "go", "python"])
+def test_an_agent_that_stops_reading_holds_a_window_for_each_client_and_no_more(
+    own_edge: RunningEdge, agents: Start, sdk: str
+) -> None:
+    agent, awake = agents(sdk), agents("seamark")
+    for one in (agent, awake):
+        one.must("connect", **own_edge.connection())
+    window = 1024 * 1024 if sdk == "seamark" else WINDOW
+    with service(digest) as upstream, service(echo) as small, ExitStack() as stack:
+        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
+        other = awake.must("forward", url="tcp://", upstream=f"tcp://{small}")["url"]
+        agent.process.send_signal(signal.SIGSTOP)
+        try:
+            before = memory(own_edge)
+            for _ in range(20):
+                client = stack.enter_context(dial(url))
+                client.settimeout(0.2)
+                with suppress(TimeoutError):
+                    client.sendall(b"x" * 20_000_000)
+            assert memory(own_edge) - before < 20 * window * 1.3 + 40_000_000
+            with dial(other) as client:
+                client.sendall(b"fine")
+                assert client.recv(10) == b"fine"
+        finally:
+            agent.process.send_signal(signal.SIGCONT)
+
+
+def test_the_edge_binds_what_it_is_told_to_bind_and_nothing_else(own_edge: RunningEdge, agents: Start) -> None:
+    told = {port for name, port in own_edge.ports.items()}
+    assert listening(own_edge) == {("127.0.0.1", port) for port in told}
+    agent = agents("go")
+    agent.must("connect", **own_edge.connection())
+    made = agent.must("forward", url="tcp://", upstream="tcp://127.0.0.1:1")
+    port = int(made["url"].rpartition(":")[2])
+    assert listening(own_edge) == {("127.0.0.1", port) for port in told | {port}}
+    agent.must("close", id=made["id"])
+    eventually(lambda: listening(own_edge) == {("127.0.0.1", port) for port in told}, "the port is closed again")
+
+
+def listening(edge: RunningEdge) -> set[tuple[str, int]]:
+    """The addresses that the process itself listens on, as the kernel has them."""
+    mine = {str(link.readlink()) for link in Path(f"/proc/{edge.process.pid}/fd").iterdir() if link.is_symlink()}
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{edge.process.pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            host, _, port = fields[1].partition(":")
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in mine:
+                found.add((socket.inet_ntoa(bytes.fromhex(host)[::-1]) if len(host) == 8 else host, int(port, 16)))
+    return found
+
+
+def test_the_api_is_served_with_tls_by_the_edges_ca(tmp_path_factory: pytest.TempPathFactory) -> None:
+    secure = RunningEdge(tmp_path_factory.mktemp("secure") / "state", api_tls=True)
+    url = f"https://127.0.0.1:{secure.ports['api_port']}"
+
+    async def case() -> None:
+        provider = seamark_edge(url, secure.api_key, secure.ca)
+        await provider.probe()
+        await provider.close()
+        stranger = seamark_edge(url, secure.api_key)  # trusts the public CAs only
+        with pytest.raises(Retry):
+            await stranger.probe()
+        await stranger.close()
+
+    try:
+        assert secure.said[3].split()[-1] == url
+        asyncio.run(case())
+    finally:
+        secure.close()
 
 
 def test_an_upstream_that_vanishes_mid_body_never_looks_complete(edge: RunningEdge, agents: Start) -> None:

@@ -24,8 +24,10 @@ class Lossy(Sender):
     def __init__(self, door: Door) -> None:
         self.door = door
         self.lose = False
+        self.requests = 0
 
     async def send(self, request: Request) -> Answer:
+        self.requests += 1
         answer = await self.door.send(request)
         if self.lose and request.writes:
             self.lose = False
@@ -57,10 +59,17 @@ class TestSeamarkEdge(EdgeContract):
             agent.must("connect", **self.edge.connection())
             agent.must("forward", url=url, upstream="tcp://127.0.0.1:1", metadata=metadata, bindings=list(bindings))
 
+        async def agent_refused(name: str, url: str, generation: int) -> None:
+            agent = self.agents("seamark")
+            agent.must("connect", **self.edge.connection())
+            asked = agent.ask("forward", url=url, upstream="tcp://127.0.0.1:1", name=name, generation=generation)
+            assert "error" in asked
+
         lossy = Lossy(Door(self.edge.api_url, self.edge.api_key))
         try:
             await self._clean(provider())
-            yield World(provider(), provider, lose, agent_holds, lambda: signing_request()[0])
+            csr, requests = lambda: signing_request()[0], lambda: lossy.requests
+            yield World(provider(), provider, lose, agent_holds, csr, requests, agent_refused)
             await self._clean(provider())
         finally:
             for one in made:

@@ -48,6 +48,9 @@ def test_addresses_are_reserved_paged_changed_and_released(edge: RunningEdge, se
     assert (told["changed"], told["kept"]) == ("changed", "of the test")
     assert told["uri"] == f"{edge.api_url}/reserved_addrs/{told['made'][0]}"
     assert told["gone"] == ["not found", 404, "ERR_NGROK_404"]
+    assert told["chosen"] == [told["made"][3]]
+    assert told["chosen_over_pages"] == list(reversed(told["made"][1:]))  # the next pages keep the filter
+    assert (told["no_filter"][1], told["no_field"][1]) == (400, 400)
 
 
 def test_domains_and_certificates(seen: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from seamark.api.meta import Object, ObjectMeta, Resource, Wire
+from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire
 
 
 class ConfigMap(Object, frozen=True, kw_only=True):
@@ -60,12 +60,39 @@ class ServiceSpec(Wire, frozen=True, kw_only=True):
     session_affinity: str = "None"
     session_affinity_config: SessionAffinityConfig | None = None
     publish_not_ready_addresses: bool = False
+    load_balancer_class: str = ""
+    load_balancer_source_ranges: tuple[str, ...] | None = None
+
+
+class IngressPort(Wire, frozen=True, kw_only=True):
+    port: int
+    protocol: str  # always said: the API server wants it
+    error: str | None = None
+
+
+class LoadBalancerIngress(Wire, frozen=True, kw_only=True):
+    """One address of a load balancer, by name or by number."""
+
+    hostname: str = ""
+    ip: str = ""
+    ip_mode: str | None = None
+    ports: tuple[IngressPort, ...] | None = None
+
+
+class LoadBalancerStatus(Wire, frozen=True, kw_only=True):
+    ingress: tuple[LoadBalancerIngress, ...] | None = None
+
+
+class ServiceStatus(Wire, frozen=True, kw_only=True):
+    load_balancer: LoadBalancerStatus = LoadBalancerStatus()
+    conditions: tuple[Condition, ...] | None = None
 
 
 class Service(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "Service", "services")
 
     spec: ServiceSpec | None = None
+    status: ServiceStatus | None = None
 
 
 # ---- Pods

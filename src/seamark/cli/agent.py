@@ -3,56 +3,183 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from random import Random
+from typing import Annotated
 
+import msgspec
 import typer
 import uvloop
-import yaml
+from prometheus_client import CollectorRegistry
 
 from seamark.core import log
-from seamark.core.errors import UserError
+from seamark.core.client import Client
+from seamark.core.connection import connect
+from seamark.core.errors import SeamarkError, UserError
+from seamark.core.health import HealthServer
+from seamark.core.http import HttpTransport
 from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
+from seamark.providers.edge.agent.cluster import ClusterEndpoints, cluster_uid
+from seamark.providers.edge.agent.endpoints import Endpoints, FixedEndpoints, read_manifests
+from seamark.providers.edge.agent.metrics import AgentMetrics
+from seamark.providers.edge.agent.model import Holder
+from seamark.providers.edge.agent.sdk import SdkAgent
+from seamark.wire.files import allow_many_files
 from seamark.wire.memory import keep_buffers
 
-TOKEN_VARIABLE = "SEAMARK_AGENT_TOKEN"  # noqa: S105  # the variable's name
+PREFIX = "SEAMARK_AGENT_"
+TOKEN_VARIABLE = f"{PREFIX}TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where AgentEndpoints are followed."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+
+
+def option(words: str, variable: str = "") -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(help=words, envvar=f"{PREFIX}{variable}" if variable else None)
+    return found
 
 
 def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
-    server: Annotated[str, typer.Option(help="The edge's address for agents, HOST:PORT.")],
-    ca: Annotated[str, typer.Option(help="The edge's CA file; the system's roots if empty.")] = "",
-    token_file: Annotated[str, typer.Option(help=f"File with the authtoken; else ${TOKEN_VARIABLE}.")] = "",
-    forward: Annotated[list[str] | None, typer.Option(help="URL=SERVICE, as tcp://=127.0.0.1:8080.")] = None,
-    endpoints: Annotated[str, typer.Option(help="File of manifests with AgentEndpoints.")] = "",
-    pooling: Annotated[bool, typer.Option(help="Share the URLs of --forward with other agents.")] = False,
-    metadata: Annotated[str, typer.Option(help="What the edge's API says about this agent.")] = "",
-    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    server: Annotated[str, option("The edge's address for agents, HOST:PORT.", "SERVER")] = "",
+    ca: Annotated[str, option("The edge's CA file; the system's roots if empty.", "CA")] = "",
+    token_file: Annotated[str, option(f"File with the authtoken; else ${TOKEN_VARIABLE}.", "TOKEN_FILE")] = "",
+    forward: Annotated[list[str] | None, option("URL=SERVICE, as tcp://=127.0.0.1:8080.")] = None,
+    endpoints: Annotated[str, option("File of manifests with AgentEndpoints.", "ENDPOINTS")] = "",
+    cluster: Annotated[bool, option("Follow the AgentEndpoints of the cluster.", "CLUSTER")] = False,
+    kubeconfig: Annotated[str, option("Which kubeconfig; inside a pod none is needed.", "KUBECONFIG")] = "",
+    context: Annotated[str, option("Which context of the kubeconfig.", "CONTEXT")] = "",
+    namespace: Annotated[str, option("Only the AgentEndpoints of this namespace.", "NAMESPACE")] = "",
+    pooling: Annotated[bool, option("Share the URLs of --forward with other agents.")] = False,
+    metadata: Annotated[str, option("What the edge's API says about this agent.", "METADATA")] = "",
+    upstream_ca: Annotated[str, option("CA file for services with TLS, beside the system's.", "UPSTREAM_CA")] = "",
+    provider: Annotated[str, option("seamark, or ngrok: the cloud, by the official SDK.", "PROVIDER")] = "seamark",
+    health_address: Annotated[str, option("Where health and metrics are served.", "HEALTH_ADDRESS")] = "",
+    log_level: Annotated[str, option("debug, info, warning or error.", "LOG_LEVEL")] = "info",
 ) -> None:
     """Hold endpoints at an edge and bring their connections to services. Each URL is printed when it goes online."""
-    settings = AgentSettings(server, token(token_file), ca, metadata)
-    wanted = [parse_forward(text, pooling=pooling) for text in forward or ()]
-    wanted += read_endpoints(Path(endpoints)) if endpoints else []
-    if not wanted:
-        raise UserError("there is nothing to hold", hint="give --forward URL=SERVICE or --endpoints FILE")
+    if not server and provider == "seamark":
+        raise UserError("there is no edge", hint="give its address for agents with --server HOST:PORT")
+    settings = AgentSettings(server, token(token_file), ca, metadata or identity(followed=cluster))
+    fixed = {str(number): parse_forward(text, pooling=pooling) for number, text in enumerate(forward or ())}
+    fixed |= read_manifests(Path(endpoints)) if endpoints else {}
+    if not fixed and not cluster:
+        raise UserError("there is nothing to hold", hint="give --forward URL=SERVICE, --endpoints FILE or --cluster")
+    running = holder(provider, settings, upstream_ca)
     log.configure(log_level)
     keep_buffers()
-    uvloop.run(hold(settings, wanted))
+    allow_many_files()
+    followed = Cluster(kubeconfig, context, namespace) if cluster else None
+    uvloop.run(serve(running, fixed, followed, health_address))
 
 
-async def hold(settings: AgentSettings, wanted: list[Tunnel]) -> None:
+def holder(provider: str, settings: AgentSettings, roots: str) -> Agent | SdkAgent:
     def changed(name: str) -> None:
-        held = running.held[name]
-        typer.echo(f"{held.url} -> {held.tunnel.upstream}" if held.url else f"{held.tunnel.url}: {held.error}")
+        held = running.held.get(name)
+        if held is not None:
+            typer.echo(f"{held.url} -> {held.tunnel.upstream}" if held.url else f"{held.tunnel.url}: {held.error}")
 
-    running = Agent(settings, changed)
-    for number, tunnel in enumerate(wanted):
-        await running.hold(str(number), tunnel)
+    if provider not in ("seamark", "ngrok"):
+        raise UserError(f"{provider!r} is no provider", hint="there are seamark and ngrok")
+    if roots and not Path(roots).exists():
+        raise UserError(f"the CA file {roots} is not there")
+    running = SdkAgent(settings, changed) if provider == "ngrok" else Agent(settings, changed, roots)
+    return running
+
+
+async def serve(
+    running: Agent | SdkAgent, fixed: dict[str, Tunnel], followed: Cluster | None, health_address: str
+) -> None:
+    """Hold what is wanted until a signal says stop."""
+    sources: list[Endpoints] = [FixedEndpoints(fixed)] if fixed else []
+    transport: HttpTransport | None = None
+    if followed is not None:
+        transport = await HttpTransport(connect(followed.kubeconfig, followed.context), limit=16).open()
+        sources.append(await _cluster(transport, followed))
+    health = HealthServer(_registry(running), lambda: _missing(running, sources))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, running.stop)
-    await running.run()
+    wanted: Holder = running if isinstance(running, Agent) else Alone(running)
+    telling = [asyncio.ensure_future(source.run(wanted)) for source in sources]
+    try:
+        if health_address:
+            await health.start(health_address)
+        await _until_stopped(running, telling)
+    finally:
+        for task in telling:
+            task.cancel()
+        await asyncio.gather(*telling, return_exceptions=True)
+        await health.close()
+        if transport is not None:
+            await transport.close()
+
+
+class Alone:
+    """The official SDK for Python can't pool: an agent on it holds its endpoints alone. Run one replica of it."""
+
+    def __init__(self, agent: SdkAgent) -> None:
+        self._agent = agent
+
+    async def hold(self, name: str, wanted: Tunnel) -> object:
+        return await self._agent.hold(name, replace(wanted, pooling=False))
+
+    async def release(self, name: str) -> None:
+        await self._agent.release(name)
+
+
+async def _until_stopped(running: Agent | SdkAgent, telling: Sequence[asyncio.Future[None]]) -> None:
+    """A source that fails ends the agent, with its words."""
+    agent = asyncio.ensure_future(running.run())
+    try:
+        done, _ = await asyncio.wait([agent, *telling], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        running.stop()
+        await asyncio.gather(agent, return_exceptions=True)
+
+
+async def _cluster(transport: HttpTransport, followed: Cluster) -> ClusterEndpoints:
+    client = Client(transport, manager="seamark-agent")
+    try:
+        cluster = await cluster_uid(client)
+    except SeamarkError as error:
+        hint = "the API server must answer, and let this agent read the namespace kube-system"
+        raise UserError(f"the cluster can't be told ({error.message})", hint=hint) from None
+    return ClusterEndpoints(client, Random(), cluster, followed.namespace)
+
+
+def _registry(running: Agent | SdkAgent) -> CollectorRegistry:
+    def states() -> tuple[int, int, bool]:
+        held = running.held.values()
+        return sum(bool(h.url) for h in held), sum(bool(h.error) for h in held), running.connected.is_set()
+
+    registry = CollectorRegistry()
+    registry.register(AgentMetrics(states))
+    return registry
+
+
+def _missing(running: Agent | SdkAgent, sources: list[Endpoints]) -> list[str]:
+    words = [word for source in sources for word in source.missing()]
+    return words if running.connected.is_set() else [*words, "not connected to the edge"]
+
+
+def identity(*, followed: bool) -> str:
+    """What the edge's API says of a replica that follows a cluster: which one it is."""
+    if not followed:
+        return ""
+    pod = os.environ.get("POD_NAME") or socket.gethostname()
+    return msgspec.json.encode({"owned-by": "seamark", "agent": pod}).decode()
 
 
 def token(file: str) -> str:
@@ -70,43 +197,6 @@ def parse_forward(text: str, *, pooling: bool) -> Tunnel:
     if not equals or "://" not in url:
         raise UserError(f"{text!r} is no forward", hint="write URL=SERVICE, as tcp://=127.0.0.1:8080")
     return Tunnel(url, upstream, pooling)
-
-
-def read_endpoints(path: Path) -> list[Tunnel]:
-    """The AgentEndpoints of a file of manifests; other kinds in it are passed over."""
-    try:
-        documents = [document for document in yaml.safe_load_all(path.read_text()) if document]
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} can't be read", hint=" ".join(str(error).split())) from None
-    return [from_manifest(document, path) for document in documents if _kind(document) == "AgentEndpoint"]
-
-
-def from_manifest(document: dict[str, Any], path: Path) -> Tunnel:
-    """What an AgentEndpoint wants. What this agent can't do is told, not left out."""
-    try:
-        name, spec = document["metadata"]["name"], document["spec"]
-        upstream, policy = spec["upstream"], spec.get("trafficPolicy") or {}
-        beyond = [field for field in ("clientCertificateRefs", "tlsTermination") if spec.get(field)]
-        beyond += ["trafficPolicy.targetRef"] if policy.get("targetRef") else []
-        if beyond:
-            raise UserError(f"{path}: AgentEndpoint {name} has {', '.join(beyond)}", hint="give the policy inline")
-        metadata = spec.get("metadata") or ""
-        return Tunnel(
-            spec["url"],
-            upstream["url"],
-            pooling=True,  # replicas of an agent share the URLs of their AgentEndpoints
-            metadata=metadata if isinstance(metadata, str) else json.dumps(metadata),
-            description=spec.get("description") or "",
-            bindings=tuple(spec.get("bindings") or ()),
-            policy=json.dumps(policy["inline"]) if policy.get("inline") else "",
-            proxy_version=int(upstream.get("proxyProtocolVersion") or 0),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UserError(f"{path} has an AgentEndpoint that can't be read", hint=f"at {error}") from None
-
-
-def _kind(document: Any) -> Any:
-    return document.get("kind") if isinstance(document, dict) else None
 
 
 app = typer.Typer(add_completion=False)

@@ -12,7 +12,8 @@ import uvloop
 from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
+from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.wire.files import allow_many_files
 from seamark.wire.memory import keep_buffers
 
 
@@ -20,6 +21,7 @@ def run(settings: EdgeSettings) -> None:
     """Run a self-hosted edge that the official ngrok SDKs connect to. One process owns a state: one replica."""
     log.configure(settings.log_level)
     keep_buffers()
+    allow_many_files()
     uvloop.run(serve(settings))
 
 
@@ -55,6 +57,6 @@ def _secret(path: Path) -> str:
     return path.read_text().strip() if path.exists() else f"(removed from {path})"
 
 
-command = with_settings(EdgeSettings, run)
+command = with_settings(EdgeSettings, run, PREFIX)
 app = typer.Typer(add_completion=False)
 app.command("edge")(command)

@@ -10,19 +10,19 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import typer
 
-from seamark.core.settings import declared, load
+from seamark.core.settings import PREFIX, declared, load
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def with_settings(shape: type[S], run: Callable[[S], None]) -> Callable[..., None]:
-    """A command with a flag for each setting, and `--settings` for a file of them."""
+def with_settings(shape: type[S], run: Callable[[S], None], prefix: str = PREFIX) -> Callable[..., None]:
+    """A command with a flag and a variable for each setting, and `--settings` for a file of them."""
 
     def command(settings: str = "", **flags: Any) -> None:
-        run(load(shape, file=settings, environment=os.environ, flags=flags))
+        run(load(shape, file=settings, environment=os.environ, flags=flags, prefix=prefix))
 
-    parameters = [_parameter("settings", str, "", "A file of settings, in YAML", "--settings", "SEAMARK_SETTINGS")]
-    for field in declared(shape):
+    parameters = [_parameter("settings", str, "", "A file of settings, in YAML", "--settings", f"{prefix}SETTINGS")]
+    for field in declared(shape, prefix):
         words = f"{field.description} (default {_shown(field.default)}; {field.variable})"
         flag = f"{field.flag}/--no-{field.flag[2:]}" if field.type is bool else field.flag
         parameters.append(_parameter(field.name, field.type | None, None, words, flag))

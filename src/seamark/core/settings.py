@@ -1,7 +1,8 @@
 """Settings, declared once as a struct: from a file, the environment and flags, in that order of growing weight.
 
 - A field's `Meta(description=…)` is its help, its default the default; `docs/reference/settings.md` is made from it.
-- The file is YAML with the fields' names; the environment has `SEAMARK_<NAME>`; a flag is `--<name>`.
+- The file is YAML with the fields' names; the environment has `SEAMARK_<NAME>`; a flag is `--<name>`. A program of
+  its own has a prefix of its own (`SEAMARK_EDGE_<NAME>`), so that two in one pod don't hear each other's settings.
 - A wrong value is told with where it came from and what is allowed. An unknown name in the file is an error, too:
   a setting that is not heard is worse than none.
 """
@@ -60,6 +61,7 @@ class Field:
     default: Any
     description: str
     many: bool = False  # several values; in a flag or variable with commas between them
+    prefix: str = PREFIX
 
     @property
     def flag(self) -> str:
@@ -67,27 +69,34 @@ class Field:
 
     @property
     def variable(self) -> str:
-        return PREFIX + self.name.upper()
+        return self.prefix + self.name.upper()
 
 
-def declared(shape: type[S]) -> list[Field]:
+def declared(shape: type[S], prefix: str = PREFIX) -> list[Field]:
     hints = typing.get_type_hints(shape, include_extras=True)
     found = []
     for info in msgspec.structs.fields(shape):
         base, *metas = typing.get_args(hints[info.name])
         many = typing.get_origin(base) is tuple
         description = next((meta.description for meta in metas if isinstance(meta, Meta) and meta.description), "")
-        found.append(Field(info.name, str if many else base, info.default, description, many))
+        found.append(Field(info.name, str if many else base, info.default, description, many, prefix))
     return found
 
 
-def load(shape: type[S], *, file: str = "", environment: Mapping[str, str], flags: Mapping[str, Any]) -> S:
+def load(
+    shape: type[S],
+    *,
+    file: str = "",
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any],
+    prefix: str = PREFIX,
+) -> S:
     """The settings in force; the first thing that is wrong, in one line."""
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for source, given in (
         (file, _file(file) if file else {}),
-        ("the environment", _environment(shape, environment)),
+        ("the environment", _environment(declared(shape, prefix), environment)),
         ("the command line", {name: value for name, value in flags.items() if value is not None}),
     ):
         values.update(given)
@@ -113,8 +122,8 @@ def _check(shape: type[S], name: str, value: Any, origin: str) -> None:
         raise UserError(f"{origin}: {name} is {value!r}, but {words}") from None
 
 
-def _environment(shape: type[S], environment: Mapping[str, str]) -> dict[str, str]:
-    return {f.name: environment[f.variable] for f in declared(shape) if f.variable in environment}
+def _environment(fields: list[Field], environment: Mapping[str, str]) -> dict[str, str]:
+    return {f.name: environment[f.variable] for f in fields if f.variable in environment}
 
 
 def _file(path: str) -> dict[str, Any]:

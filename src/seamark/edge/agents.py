@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from dataclasses import dataclass
 from typing import Protocol, cast
 
 import structlog
@@ -28,7 +29,19 @@ GOODBYE_SECONDS = 2.0
 MAX_WINDOW = 4 * 1024 * 1024
 OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
+MOST_REFUSED = 256  # of one agent, remembered
 TAKES_RESETS = ("ngrok-go", "seamark-agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An endpoint that an agent asked for and did not get, in the words that it was told."""
+
+    name: str
+    url: str
+    generation: int
+    code: str
+    message: str
 
 
 class Desk(Protocol):
@@ -76,6 +89,7 @@ class AgentConnection(Buffered):
         self.started = time.time()
         self.seen = time.monotonic()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.refused: dict[str, Refused] = {}  # endpoints that it asked for in vain, by name or URL
         self._session = Session(self, client=False, limits=BEFORE_AUTH)
         self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
@@ -158,6 +172,18 @@ class AgentConnection(Buffered):
         self._session.limits = Limits(inbound=AFTER_AUTH.inbound, window=self.window or WINDOW)
         if self._deadline is not None:
             self._deadline.cancel()
+
+    def was_refused(self, message: tunnel.Bind, refusal: Refusal) -> None:
+        """Remember it for whoever asks the API why an endpoint is not there; the oldest are forgotten."""
+        extra, url = message.extra, str(message.opts.get("URL") or "")[:2048]
+        name = extra.name[:512]
+        self.refused.pop(name or url, None)
+        if len(self.refused) >= MOST_REFUSED:
+            self.refused.pop(next(iter(self.refused)))
+        self.refused[name or url] = Refused(name, url, extra.generation or 0, refusal.name, refusal.message[:1024])
+
+    def was_bound(self, message: tunnel.Bind) -> None:
+        self.refused.pop(message.extra.name[:512] or str(message.opts.get("URL") or "")[:2048], None)
 
     def command(self, kind: StreamType, message: tunnel.Message | None = None) -> None:
         """Tell the agent to stop, restart, or close a tunnel. Its answer is not waited for."""

@@ -36,6 +36,7 @@ UNSUPPORTED = (
     "WebhookVerification",
     "WebsocketTCPConverter",
 )
+_WORD = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +135,15 @@ def is_private(message: Bind) -> bool:
     return "kubernetes" in (message.extra.bindings or ()) or ".internal" in str(url)
 
 
-def label_word(text: str) -> str:
-    """A label's name or value as a part of a host name."""
-    return re.sub(r"[^a-z0-9-]", "-", text.lower()).strip("-")[:63]
+def labelled_url(labels: dict[str, str]) -> EndpointUrl:
+    """The place of a labelled tunnel: tcp://<value>.<name>.labels.internal:1, names in their order."""
+    words = [word.lower() for name, value in sorted(labels.items()) for word in (value, name)]
+    for word in words:
+        if not _WORD.fullmatch(word):
+            raise invalid(f"the label {word[:100]!r}: names and values are letters, digits and dashes, at most 63")
+    if not words:
+        raise invalid("a labelled tunnel needs labels")
+    return parse_url(f"tcp://{'.'.join(words)}.labels.internal:1")
 
 
 def entry_of(agent: Agent, credential: str, message: Bind, wanted: Wanted, url: EndpointUrl) -> Entry:
@@ -158,6 +165,8 @@ def entry_of(agent: Agent, credential: str, message: Bind, wanted: Wanted, url: 
         description=message.extra.description[:255],
         forwards_to=message.forwards_to[:1024],
         forwards_proto=message.forwards_proto[:16],
+        name=message.extra.name[:512],
+        generation=message.extra.generation or 0,
     )
 
 

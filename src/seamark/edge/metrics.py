@@ -42,8 +42,13 @@ class EdgeMetrics:
 class _Bytes:
     """Reads the byte counters when asked."""
 
+    _labelnames = ("direction",)
+
     def __init__(self, metrics: EdgeMetrics) -> None:
         self._metrics = metrics
+
+    def describe(self) -> Iterable[Metric]:
+        return self.collect()
 
     def collect(self) -> Iterable[Metric]:
         family = CounterMetricFamily("seamark_edge_bytes", "Bytes between clients and endpoints.", labels=["direction"])

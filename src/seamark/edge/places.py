@@ -19,7 +19,7 @@ from seamark.edge.errors import Refusal
 from seamark.edge.registry import Registry
 from seamark.edge.settings import EdgeSettings
 from seamark.edge.store import Record, Store
-from seamark.edge.urls import EndpointUrl
+from seamark.edge.urls import EndpointUrl, parse_url
 
 ADDRESS, DOMAIN, LEASE = "reserved_addr", "reserved_domain", "lease"
 
@@ -42,6 +42,10 @@ class Places:
             store.keep_secret("bind-tokens", secret)
         self._secret = secret
         restarted = time.time() + settings.lease_seconds
+        self._meetings: dict[tuple[str, str, str], str] = {}
+        for record in store.all(LEASE):
+            if record.body.get("name"):
+                self.meet(record.body["name"], parse_url(record.id), record.body["credential"])
         self._until = {record.id: record.body.get("until") or restarted for record in store.all(LEASE)}
 
     def token(self, url: EndpointUrl, credential: str) -> str:
@@ -59,6 +63,15 @@ class Places:
         except (ValueError, msgspec.DecodeError):
             return ""
         return key if owner == credential else ""
+
+    def meet(self, name: str, url: EndpointUrl, credential: str) -> None:
+        self._meetings[credential, url.scheme, name] = url.key
+
+    def meeting(self, name: str, scheme: str, credential: str) -> str:
+        """Where replicas of one name share a place that was chosen for the first of them; "" if there is none yet."""
+        key = self._meetings.get((credential, scheme, name), "") if name else ""
+        free = self._registry.find(key) is None and self._until.get(key, 0) <= time.time()
+        return "" if free else key
 
     def check(self, url: EndpointUrl, credential: str) -> None:
         """Refuse a public place that this edge does not have, or that is kept for somebody else."""
@@ -93,9 +106,10 @@ class Places:
         random.shuffle(free)
         return free
 
-    async def lease(self, url: EndpointUrl, credential: str) -> None:
+    async def lease(self, url: EndpointUrl, credential: str, name: str = "") -> None:
         self._until[url.key] = float("inf")
-        await self._store.put(Record(LEASE, url.key, {"credential": credential}, timestamp(datetime.now(UTC))))
+        body = {"credential": credential, "name": name}
+        await self._store.put(Record(LEASE, url.key, body, timestamp(datetime.now(UTC))))
 
     async def unlease(self, url: EndpointUrl) -> None:
         """The agent left: its place is kept for it a while longer."""
@@ -109,6 +123,7 @@ class Places:
         for record in self._store.all(LEASE):
             if self._until.get(record.id, 0) <= now:
                 self._until.pop(record.id, None)
+                self._meetings = {key: place for key, place in self._meetings.items() if place != record.id}
                 await self._store.remove(record)
 
     def public_port(self, scheme: str) -> int:

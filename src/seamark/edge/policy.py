@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from seamark.edge.errors import Refusal, invalid
-from seamark.edge.expressions import compiled, holds
+from seamark.edge.expressions import checked, holds
 from seamark.edge.urls import parse_url
 
 MAX_POLICY = 64 * 1024
@@ -169,7 +169,7 @@ def _rule(entry: Any, where: str, *, tcp: bool) -> Rule:
         raise _bad(f"{where} has unknown fields {sorted(unknown)}")
     expressions = tuple(str(source) for source in _list(entry.get("expressions") or [], f"{where}.expressions"))
     for source in expressions:
-        compiled(source)
+        checked(source)
     actions = _list(entry.get("actions"), f"{where}.actions")
     if not actions:
         raise _bad(f"{where} has no actions")

@@ -14,9 +14,9 @@ from seamark.edge.policy import Client, Ranges
 from seamark.edge.registry import Entry, Registry
 from seamark.edge.settings import EdgeSettings
 from seamark.wire import proxy_protocol
-from seamark.wire.muxado import Code, SessionClosed, Stream
+from seamark.wire.muxado import Code, SessionClosed
 from seamark.wire.muxado.frames import Bytes
-from seamark.wire.splice import Buffered, Splice
+from seamark.wire.splice import Buffered, Channel, Splice
 
 log = structlog.get_logger(__name__)
 
@@ -211,7 +211,7 @@ class ClientConnection(Splice):
             self._router.metrics.open_of(self._proto).dec()
         self._router.leave(self, self._client.ip)
 
-    def let_go(self, stream: Stream) -> None:
+    def let_go(self, stream: Channel) -> None:
         if self._gentle:
             stream.abandon()
             if stream.open:

@@ -42,6 +42,8 @@ class Entry:
     forwards_to: str = ""
     forwards_proto: str = ""
     bind_token: str = ""
+    name: str = ""  # what the agent calls it: the same in every replica that holds it
+    generation: int = 0
     active: int = 0  # connections right now
 
     @property

@@ -15,7 +15,7 @@ import structlog
 import seamark
 from seamark.core.clock import timestamp
 from seamark.edge.agents import AgentConnection
-from seamark.edge.binds import answer_of, entry_of, is_private, label_word, read_bind
+from seamark.edge.binds import answer_of, entry_of, is_private, labelled_url, read_bind
 from seamark.edge.credentials import Credentials, may_bind
 from seamark.edge.errors import Refusal, over_limit
 from seamark.edge.ids import new_id
@@ -109,27 +109,34 @@ class Sessions:
         return tunnel.AuthAnswer(client_id=client_id, extra=extra)
 
     async def bind(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
+        try:
+            answer = await self._bind(agent, message)
+        except Refusal as refusal:
+            agent.was_refused(message, refusal)
+            raise
+        agent.was_bound(message)
+        return answer
+
+    async def _bind(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
         public = message.proto in ("http", "https", "tls")
         port = self._places.public_port(message.proto) if public and not is_private(message) else 0
         wanted = read_bind(message, self._settings.domain, port)
         returning = self._places.url_of(message.extra.token, agent.credential) if message.extra.token else ""
+        if not wanted.url and not returning and message.extra.pooling_enabled:
+            returning = self._places.meeting(message.extra.name, message.proto, agent.credential)
         url = wanted.url or (parse_url(returning) if returning else None)
         entry = entry_of(agent, agent.credential, message, wanted, url or EndpointUrl(message.proto, "", port))
         await self._online(entry, url, returning)
         if entry.public and (url is None or url.key == returning):
-            await self._places.lease(entry.url, agent.credential)
+            await self._places.lease(entry.url, agent.credential, entry.name if entry.pooling else "")
         entry.bind_token = self._places.token(entry.url, agent.credential)
         return answer_of(entry, message)
 
     async def bind_labels(
         self, agent: AgentConnection, message: tunnel.StartWithLabels
     ) -> tunnel.StartWithLabelsAnswer:
-        """A labelled tunnel is an internal endpoint that policies forward to: tcp://<value>.<key>.labels.internal:1."""
-        labels = sorted(message.labels.items())
-        words = [label_word(word) for key, value in labels for word in (value, key)]
-        if not labels or not all(words):
-            raise Refusal(400, "a labelled tunnel needs labels with names and values")
-        url = parse_url(f"tcp://{'.'.join(words)}.labels.internal:1")
+        """A labelled tunnel is an internal endpoint that policies forward to; several with one set of labels pool."""
+        url = labelled_url(message.labels)
         entry = Entry(
             id=new_id("ep"),
             url=url,
@@ -214,6 +221,8 @@ class Sessions:
             await self._open_any(entry)
         else:
             entry.url = self._places.pick_host(entry.url.scheme, entry.url.port)
+            may_bind(self._credentials.by_id(entry.credential), entry.url)
+            self._meet(entry)
             await self._open(entry)
         log.info("endpoint online", url=str(entry.url), endpoint=entry.id, binding=entry.binding)
 
@@ -249,14 +258,22 @@ class Sessions:
         self._metrics.endpoints.set(len(self._registry.entries))
 
     async def _open_any(self, entry: Entry) -> None:
+        token = self._credentials.by_id(entry.credential)
         for url in self._places.pick_ports()[:100]:
             entry.url = url
+            may_bind(token, url)
+            self._meet(entry)
             try:
                 await self._open(entry)
             except Refusal:
                 continue
             return
         raise Refusal(9445, "no address of this edge's range is free", status=503)
+
+    def _meet(self, entry: Entry) -> None:
+        """Before anything is awaited: the next replica of this name comes here, too."""
+        if entry.pooling and entry.name:
+            self._places.meet(entry.name, entry.url, entry.credential)
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

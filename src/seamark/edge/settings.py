@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from seamark.core.errors import UserError
 
+PREFIX = "SEAMARK_EDGE_"  # of the environment's variables
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 

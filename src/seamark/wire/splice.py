@@ -10,12 +10,31 @@ import asyncio
 import socket
 import struct
 import threading
-from typing import cast
+from typing import Protocol, cast
 
-from seamark.wire.muxado import Code, Stream
+from seamark.wire.muxado import Code
 from seamark.wire.muxado.frames import Bytes
 
 RESET = struct.pack("ii", 1, 0)  # linger for no time at all
+
+
+class Channel(Protocol):
+    """What a splice needs of a stream; see `muxado.Stream` for the promises."""
+
+    def write(self, data: Bytes) -> bool: ...
+
+    def finish(self) -> None: ...
+
+    def credit(self, count: int) -> None: ...
+
+    def reset(self, code: int) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    def forget(self) -> None: ...
+
+    @property
+    def open(self) -> bool: ...
 
 
 class Splice(asyncio.BaseProtocol):
@@ -33,14 +52,14 @@ class Splice(asyncio.BaseProtocol):
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
-        self.stream: Stream | None = None
+        self.stream: Channel | None = None
         self._held: list[Bytes] = []  # of the stream, while there is no connection yet
         self._owed = 0  # given to the connection, not yet drained
         self._full = False  # the connection does not drain
         self._eof = False  # the connection's sending half is closed
         self._over = False  # the stream's sending half is closed
 
-    def let_go(self, stream: Stream) -> None:
+    def let_go(self, stream: Channel) -> None:
         """The connection is gone while the stream is open."""
         stream.reset(Code.STREAM_CANCELLED)
 

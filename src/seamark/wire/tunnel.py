@@ -93,6 +93,7 @@ class BindExtra(Message, frozen=True, kw_only=True):
     description: str = ""
     bindings: tuple[str, ...] | None = None
     pooling_enabled: bool | None = None
+    generation: int | msgspec.UnsetType = msgspec.UNSET  # ours: which version of what `name` names this is
 
 
 class Bind(Message, frozen=True, kw_only=True):

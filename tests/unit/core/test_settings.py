@@ -108,3 +108,10 @@ def test_every_setting_has_a_flag_a_variable_and_a_description() -> None:
         assert field.description, field.name
         assert field.flag == "--" + field.name.replace("_", "-")
         assert field.variable == "SEAMARK_" + field.name.upper()
+
+
+def test_a_program_with_a_prefix_of_its_own_hears_only_its_own_variables() -> None:
+    environment = {"SEAMARK_WORKERS": "2", "SEAMARK_OTHER_NAMESPACE": "mine"}
+    found = load(Settings, environment=environment, flags={}, prefix="SEAMARK_OTHER_")
+    assert (found.workers, found.namespace) == (Settings().workers, "mine")
+    assert {field.variable for field in declared(Settings, "SEAMARK_OTHER_")} >= {"SEAMARK_OTHER_WORKERS"}

@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from seamark.edge.agents import AgentConnection
+from seamark.edge.agents import MOST_REFUSED, AgentConnection, Refused
+from seamark.edge.binds import labelled_url
+from seamark.edge.errors import Refusal
 from seamark.edge.registry import Entry
 from seamark.edge.server import Edge
 from seamark.edge.sessions import STRANGERS
@@ -60,6 +62,36 @@ def test_an_agent_is_given_up_when_it_misses_its_own_heartbeats_and_not_before(t
         await edge.stop()
 
     asyncio.run(case())
+
+
+def test_what_an_agent_was_refused_is_remembered_until_it_gets_it_and_not_without_bound(tmp_path: Path) -> None:
+    async def case() -> None:
+        edge = Edge(EdgeSettings(state=str(tmp_path / "s.db")))
+        agent, _ = connected(edge)
+        refusal = Refusal(334, "taken")
+        for number in range(MOST_REFUSED + 10):
+            agent.was_refused(tunnel.Bind(opts={"URL": f"tcp://a:{number}"}), refusal)
+        assert len(agent.refused) == MOST_REFUSED
+        assert next(iter(agent.refused)) == "tcp://a:10"
+        named = tunnel.Bind(opts={"URL": "tcp://b:1"}, extra=tunnel.BindExtra(name="web", generation=4))
+        agent.was_refused(named, refusal)
+        assert agent.refused["web"] == Refused("web", "tcp://b:1", 4, "ERR_NGROK_334", "taken")
+        agent.was_bound(named)
+        assert "web" not in agent.refused
+        await edge.stop()
+
+    asyncio.run(case())
+
+
+@pytest.mark.parametrize("labels", [{}, {"app": ""}, {"": "x"}, {"app": "two words"}, {"app": "-x"}, {"a": "b" * 64}])
+def test_labels_that_are_no_part_of_a_name_are_refused(labels: dict[str, str]) -> None:
+    with pytest.raises(Refusal, match="label"):
+        labelled_url(labels)
+
+
+def test_labels_have_one_place_whatever_their_order() -> None:
+    assert str(labelled_url({"zone": "EU", "app": "web"})) == "tcp://web.app.eu.zone.labels.internal:1"
+    assert labelled_url({"app": "web", "zone": "eu"}) == labelled_url({"zone": "EU", "app": "web"})
 
 
 def test_a_session_without_stream_ids_left_is_closed_so_that_the_agent_comes_again(tmp_path: Path) -> None:

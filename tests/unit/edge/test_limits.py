@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,43 @@ def test_later_ids_are_greater() -> None:
     ids = [new_id("ra") for _ in range(1000)]
     assert ids == sorted(ids)
     assert len(set(ids)) == 1000
+
+
+def test_replicas_of_one_name_meet_at_the_place_of_the_first_also_after_a_restart(tmp_path: Path) -> None:
+    settings = EdgeSettings(state=str(tmp_path), lease_seconds=600)
+    url = parse_url("tcp://127.0.0.1:20001")
+
+    async def case() -> None:
+        store = Store(tmp_path / "s.db")
+        places = Places(settings, store, Registry())
+        assert places.meeting("web", "tcp", "cr_1") == ""
+        places.meet("web", url, "cr_1")
+        await places.lease(url, "cr_1", "web")
+        for again in (places, Places(settings, store, Registry())):
+            assert again.meeting("web", "tcp", "cr_1") == url.key
+            assert again.meeting("web", "tcp", "cr_2") == ""  # of another token
+            assert again.meeting("web", "http", "cr_1") == ""
+            assert again.meeting("", "tcp", "cr_1") == ""
+        store.close()
+
+    asyncio.run(case())
+
+
+def test_a_place_that_nobody_keeps_is_no_meeting_any_more(tmp_path: Path) -> None:
+    url = parse_url("tcp://127.0.0.1:20001")
+
+    async def case() -> None:
+        store = Store(tmp_path / "s.db")
+        places = Places(EdgeSettings(state=str(tmp_path), lease_seconds=0), store, Registry())
+        places.meet("web", url, "cr_1")
+        await places.lease(url, "cr_1", "web")
+        await places.unlease(url)
+        assert places.meeting("web", "tcp", "cr_1") == ""
+        await places.sweep()
+        assert store.get("lease", url.key) is None
+        store.close()
+
+    asyncio.run(case())
 
 
 def test_a_bind_token_is_good_for_its_place_and_credential_only(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from seamark.edge.api.ranges import IpPolicies, IpPolicyRules
 from seamark.edge.api.reserved import ReservedAddrs, ReservedDomains, TlsCertificates
 from seamark.edge.credentials import Budget
 from seamark.edge.errors import Refusal, invalid, not_found
+from seamark.edge.expressions import chosen
 from seamark.edge.ids import new_id
 from seamark.edge.metrics import EdgeMetrics
 
@@ -139,20 +140,26 @@ class Api:
     def _page(
         self, request: web.Request, key: str, ids: list[str], view: Callable[[str], dict[str, Any]]
     ) -> web.Response:
-        """A page of a list: newest first, `before_id` excluded, and the address of the next page if there is one."""
+        """A page of a list: newest first, `before_id` excluded, and the address of the next page if there is one.
+
+        `filter` is CEL over `obj`; the older `id` and `url` name what is wanted. The next page keeps all three.
+        """
         query = request.query
+        asked = [(name, wanted) for name in ("id", "url", "filter") for wanted in query.getall(name, []) if wanted]
         try:
             limit = min(max(int(query.get("limit") or PAGE), 1), PAGE)
         except ValueError as error:
             raise invalid("limit is no number") from error
         for name in ("id", "url"):
-            if wanted := query.getall(name, []):
+            if wanted := {value for field, value in asked if field == name}:
                 ids = [ident for ident in ids if view(ident).get(name) in wanted]
+        for source in (value for field, value in asked if field == "filter"):
+            ids = [ident for ident in ids if chosen(source, view(ident))]
         if before := query.get("before_id"):
             ids = [ident for ident in ids if ident < before]
         page, path = ids[:limit], request.path
         more = len(ids) > limit
-        following = f"{path}?{urlencode({'before_id': page[-1], 'limit': limit})}" if more else None
+        following = f"{path}?{urlencode([('before_id', page[-1]), ('limit', limit), *asked])}" if more else None
         items = [{"uri": f"{path}/{ident}", **view(ident)} for ident in page]
         whole = {key: items, "uri": path}
         return self._say(request, whole, next_page=following)

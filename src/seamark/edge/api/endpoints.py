@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,6 +58,8 @@ def endpoint_view(office: Office, entry: Entry) -> dict[str, Any]:
         "pooling_enabled": entry.pooling,
         "traffic_policy": entry.policy.text,
         "metadata": entry.metadata,
+        "name": entry.name,
+        "generation": entry.generation,
         "description": entry.description,
         "upstream_url": entry.forwards_to,
         "upstream_protocol": entry.forwards_proto,
@@ -199,6 +202,7 @@ class TunnelSessions(Resource):
             "region": self.office.settings.region,
             "started_at": timestamp(datetime.fromtimestamp(agent.started, UTC)),
             "transport": "ngrok/2",
+            "refused_endpoints": [dataclasses.asdict(refused) for refused in agent.refused.values()],
         }
 
     async def command(self, ident: str, what: str) -> None:

@@ -11,7 +11,7 @@ from seamark.core.clock import timestamp
 from seamark.edge.api.base import Body, Office, Resource, now, read, said
 from seamark.edge.api.endpoints import endpoint_view
 from seamark.edge.errors import invalid
-from seamark.edge.expressions import compiled, holds
+from seamark.edge.expressions import checked, holds
 from seamark.edge.ids import new_id
 from seamark.edge.registry import Entry
 from seamark.edge.store import Record
@@ -84,7 +84,7 @@ class KubernetesOperators(Resource):
         after = dict(before)
         if binding.endpoint_selectors is not None:
             for source in binding.endpoint_selectors:
-                compiled(source)
+                checked(source)
             after["endpoint_selectors"] = binding.endpoint_selectors
         if binding.csr:
             certificate = self.office.authority.sign(binding.csr, ident)

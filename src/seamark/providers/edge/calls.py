@@ -16,6 +16,7 @@ class Kind(Enum):
     DOMAINS = ("/reserved_domains", "reserved_domains")
     ENDPOINTS = ("/endpoints", "endpoints")
     OPERATORS = ("/kubernetes_operators", "operators")
+    SESSIONS = ("/tunnel_sessions", "tunnel_sessions")
 
     @property
     def path(self) -> str:
@@ -29,8 +30,8 @@ class Kind(Enum):
 class Calls(Protocol):
     """Plain calls. Errors are those of `core.errors`; a write whose reply was lost raises `Uncertain`."""
 
-    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
-        """All objects, or the newest `limit` of them."""
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
+        """All objects, or the newest `limit` of them; `where` is a CEL expression over `obj`, evaluated by the edge."""
 
     async def create(self, kind: Kind, body: Fields) -> Fields: ...
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from itertools import count
+from typing import Any
+from urllib.parse import urlsplit
 
 from seamark.core.errors import Exists, Gone, Refused, Uncertain
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.model import Capabilities, Fields
 from seamark.providers.edge.remote import RemoteEdge
+from seamark.providers.edge.shelf import Freshness
+from seamark.wire.expressions import ExpressionError, compiled, holds
 
-CAPABILITIES = Capabilities(
-    name="memory", requests_per_minute=1_000_000, bindings=True, own_agent=False, custom_ca=True
-)
+CAPABILITIES = Capabilities(name="memory", requests_per_minute=1_000_000, bindings=True, own_agent=True, custom_ca=True)
 LATER = "2099-01-01T00:00:00Z"
 
 
@@ -35,18 +37,33 @@ class MemoryCalls:
     def lose_next_reply(self) -> None:
         self._lose = True
 
-    def agent_holds(self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",)) -> str:
-        """An agent brings an endpoint online; gives its id."""
-        made = self._new(Kind.ENDPOINTS, {"type": "agent", "url": url, "metadata": metadata})
-        made |= {"bindings": list(bindings), "public_url": url, "proto": url.partition("://")[0]}
-        made["tunnel_session"] = {"id": f"ts_{next(self._numbers):08}"}
+    def agent_holds(
+        self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",), **said: str | int | bool
+    ) -> str:
+        """An agent comes and brings an endpoint online; gives its id. `said` are more fields, as the API has them."""
+        body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings), **said}
+        made = self._new(Kind.ENDPOINTS, {**_place(url), **body})
+        made["tunnel_session"] = {"id": self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": []})["id"]}
         ident: str = made["id"]
         return ident
 
-    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
+    def agent_refused(self, name: str, url: str, generation: int, message: str) -> None:
+        """An agent comes, and does not get the endpoint that it asks for."""
+        refused = {"name": name, "url": url, "generation": generation, "message": message}
+        self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": [refused]})
+
+    def agent_leaves(self, session: str) -> None:
+        """An agent goes, and what it held is offline."""
+        self._objects[Kind.SESSIONS].pop(session)
+        endpoints = self._objects[Kind.ENDPOINTS]
+        for ident in [i for i, item in endpoints.items() if (item.get("tunnel_session") or {}).get("id") == session]:
+            del endpoints[ident]
+
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         self.requests += 1
         newest = sorted(self._objects[kind].values(), key=lambda item: str(item["id"]), reverse=True)
-        return [dict(item) for item in newest[: limit or None]]
+        chosen = [dict(item) for item in newest if not where or holds(where, {"obj": item})]
+        return chosen[: limit or None]
 
     async def create(self, kind: Kind, body: Fields) -> Fields:
         self.requests += 1
@@ -60,7 +77,7 @@ class MemoryCalls:
             self._sign(made)
         elif kind is Kind.ENDPOINTS:
             made.setdefault("bindings", ["public"])
-            made |= {"public_url": made["url"], "proto": made["url"].partition("://")[0]}
+            made |= {**_place(made["url"]), **made}
         return self._reply(made)
 
     async def update(self, kind: Kind, ident: str, body: Fields) -> Fields:
@@ -82,13 +99,12 @@ class MemoryCalls:
             raise Gone(f"{kind.name.lower()} {ident!r} is not here")
 
     async def bound(self, operator: str) -> list[Fields]:
-        """Selectors are not evaluated here: any selector chooses everything that is bound."""
-        self.requests += 1
         if operator not in self._objects[Kind.OPERATORS]:
             raise Gone(f"operator {operator!r} is not here")
+        selectors = self._objects[Kind.OPERATORS][operator]["binding"]["endpoint_selectors"]
         everything = await self.listed(Kind.ENDPOINTS)
-        chosen = self._objects[Kind.OPERATORS][operator]["binding"]["endpoint_selectors"]
-        return [item for item in everything if chosen and item["bindings"] == ["kubernetes"]]
+        bound = [item for item in everything if item["bindings"] == ["kubernetes"]]
+        return [item for item in bound if any(holds(one, {"ep": item, "endpoint": item}) for one in selectors)]
 
     async def close(self) -> None:
         pass
@@ -105,6 +121,11 @@ class MemoryCalls:
             pooled = body.get("pooling_enabled") and other.get("pooling_enabled")
             if name and other["id"] != ident and other[name] == body.get(name) and not pooled:
                 raise Exists(f"{body[name]} is taken")
+        try:
+            for selector in (body.get("binding") or {}).get("endpoint_selectors") or ():
+                compiled(selector)
+        except ExpressionError as error:
+            raise Refused(str(error), code=400) from error
         policy = str(body.get("traffic_policy") or "{}")
         if not policy.lstrip().startswith("{"):
             raise Refused("the traffic policy can't be used", code=400)
@@ -128,5 +149,23 @@ class MemoryCalls:
         return dict(made)
 
 
-def memory_edge(calls: MemoryCalls | None = None) -> RemoteEdge:
-    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES)
+def _place(url: str) -> dict[str, Any]:
+    """What an edge says about the place of an endpoint: expressions may ask for any of it."""
+    parts = urlsplit(url)
+    host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    return {
+        "type": "cloud",
+        "public_url": url,
+        "scheme": parts.scheme,
+        "proto": parts.scheme,
+        "host": parts.hostname,
+        "port": parts.port,
+        "hostport": host,
+        "metadata": "",
+        "description": "",
+        "pooling_enabled": False,
+    }
+
+
+def memory_edge(calls: MemoryCalls | None = None, freshness: Freshness | None = None) -> RemoteEdge:
+    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES, freshness)

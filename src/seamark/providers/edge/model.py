@@ -75,14 +75,43 @@ class Address:
     owner: Owner | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """How the edge gets certificates for a domain. Without an authority they are the edge's own affair."""
+
+    id: str = ""
+    authority: str = ""
+    key_type: str = ""
+    renews_at: str = ""
+    error_code: str = ""
+    error: str = ""
+    started_at: str = ""
+    retries_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSpec:
+    """What is wanted of a domain beside its name. `metadata` is a text of JSON."""
+
+    resolves_to: tuple[str, ...] = ()
+    description: str = ""
+    metadata: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A reserved domain. `cname_target` is where a custom domain's record is to point."""
+    """A reserved domain. `cname_target` is where a custom domain's record is to point.
+
+    Without an owner it was reserved by hand: it can be used, and stays when its user goes.
+    """
 
     id: str
     domain: str
     cname_target: str
     owner: Owner | None
+    resolves_to: tuple[str, ...] = ()
+    acme_challenge: str = ""
+    certificate: Certificate = field(default_factory=Certificate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +123,7 @@ class EndpointSpec:
     bindings: tuple[str, ...] = ()
     pooling: bool = False
     description: str = ""
+    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +139,28 @@ class Endpoint:
     pooling: bool = False
     description: str = ""
     session: str = ""
+    upstream: str = ""
+    name: str = ""  # an agent's: the key of the owner that it is held for
+    generation: int = 0  # an agent's: which generation of the owner this is
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEndpoint:
+    """An endpoint that an agent asked for in vain, for one generation of its owner, in the edge's words."""
+
+    name: str
+    url: str
+    generation: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSession:
+    """An agent that is connected."""
+
+    id: str
+    metadata: str = ""
+    refused: tuple[RefusedEndpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +200,7 @@ class Snapshot:
     domains: tuple[Domain, ...] = ()
     endpoints: tuple[Endpoint, ...] = ()
     agents: tuple[Endpoint, ...] = field(default=())  # endpoints that agents hold, whoever they are
+    sessions: tuple[AgentSession, ...] = ()  # agents that are connected, where they are our own
 
 
 Fields = dict[str, Any]

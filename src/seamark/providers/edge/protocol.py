@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Protocol
 
 from seamark.providers.edge.model import (
     Address,
+    AgentSession,
     Bound,
     Capabilities,
     Domain,
+    DomainSpec,
     Endpoint,
     EndpointSpec,
     Operator,
@@ -36,9 +38,19 @@ class EdgeProvider(Protocol):
 
     async def release_address(self, owner: Owner) -> None: ...
 
-    async def reserve_domain(self, owner: Owner, domain: str) -> Domain: ...
+    async def keep_addresses(self, owner: Owner, purposes: Collection[str]) -> Mapping[str, Address]:
+        """The owner's addresses are exactly these: what is missing is reserved, what else there is is released."""
+
+    async def find_address(self, addr: str) -> Address | None:
+        """The address host:port if it is reserved in this account, by whomever."""
+
+    async def reserve_domain(self, owner: Owner, domain: str, wanted: DomainSpec = ...) -> Domain:
+        """One that was reserved by hand is used as it is; that of another owner of ours raises `Exists`."""
 
     async def release_domain(self, owner: Owner) -> None: ...
+
+    async def retain_domain(self, owner: Owner) -> None:
+        """It stays reserved, and is nobody's of ours any more."""
 
     async def open_endpoint(self, owner: Owner, wanted: EndpointSpec) -> Endpoint:
         """Make it, or bring it to what is wanted; nothing is sent when it is so already."""
@@ -54,7 +66,13 @@ class EdgeProvider(Protocol):
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]: ...
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
-        """The endpoints at this URL that agents hold right now, one for each agent."""
+        """The endpoints at this URL that agents hold right now, one for each agent. One request, of one page."""
+
+    async def online(self) -> tuple[Endpoint, ...]:
+        """Everything that is online right now, whoever holds it, by one listing."""
+
+    async def sessions(self) -> tuple[AgentSession, ...]:
+        """Agents that are connected, and which endpoints they were refused. Empty where the agents are not our own."""
 
     async def owned(self, cluster: str) -> Snapshot:
         """What is at the edge for this cluster, asked afresh: a sweep by it releases what nobody wants any more."""

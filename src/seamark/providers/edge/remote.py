@@ -3,117 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
 
-from seamark.core.errors import Exists, Gone, SeamarkError, Uncertain
+import msgspec
+
+from seamark.core.errors import Exists, Gone
 from seamark.providers.edge.calls import Calls, Kind
 from seamark.providers.edge.model import (
     Address,
+    AgentSession,
     Bound,
     Capabilities,
+    Certificate,
     Domain,
+    DomainSpec,
     Endpoint,
     EndpointSpec,
     Fields,
     Operator,
     OperatorSpec,
     Owner,
+    RefusedEndpoint,
     Snapshot,
 )
+from seamark.providers.edge.shelf import Freshness, Shelf
 
-
-class Shelf:
-    """What is ours of one kind, by owner. Listed once, then kept by our own answers.
-
-    - After a lost reply, or a surprise, it is listed again before anything else is decided.
-    - Of two objects with one owner (made before a crash that neither saw) the older one counts, the other is deleted.
-    """
-
-    def __init__(self, calls: Calls, kind: Kind) -> None:
-        self._calls = calls
-        self._kind = kind
-        self._found: dict[Owner, Fields] | None = None
-        self._lock = asyncio.Lock()
-        self.agents: list[Fields] = []  # of endpoints: those that agents hold, as of the last listing
-
-    async def find(self, owner: Owner) -> Fields | None:
-        return (await self._view()).get(owner)
-
-    async def make(self, owner: Owner, body: Fields) -> Fields:
-        """The owner's object: the one that is there, or a new one."""
-        async with self._lock:
-            found = await self._view()
-            if owner in found:
-                return found[owner]
-            try:
-                made = await self._calls.create(self._kind, {**body, "metadata": owner.metadata})
-            except (Uncertain, Exists):
-                # It may have been made after all. If so, it has our mark.
-                self._found = None
-                found = await self._view()
-                if owner not in found:
-                    raise
-                return found[owner]
-            found[owner] = made
-            return made
-
-    async def change(self, owner: Owner, body: Fields) -> Fields:
-        async with self._lock:
-            found = await self._view()
-            if owner not in found:
-                raise Gone(f"{self._kind.name.lower()} of {owner.namespace}/{owner.name} are not there")
-            try:
-                found[owner] = await self._calls.update(self._kind, found[owner]["id"], body)
-            except SeamarkError:
-                self._found = None
-                raise
-            return found[owner]
-
-    async def drop(self, owner: Owner) -> None:
-        async with self._lock:
-            found = await self._view()
-            if owner in found:
-                try:
-                    await self._calls.delete(self._kind, found[owner]["id"])
-                except Gone:
-                    pass
-                except SeamarkError:
-                    self._found = None
-                    raise
-                found.pop(owner, None)
-
-    async def refresh(self) -> dict[Owner, Fields]:
-        async with self._lock:
-            self._found = None
-            return dict(await self._view())
-
-    async def _view(self) -> dict[Owner, Fields]:
-        if self._found is None:
-            found: dict[Owner, Fields] = {}
-            items = sorted(await self._calls.listed(self._kind), key=lambda item: str(item["id"]))
-            self.agents = [item for item in items if item.get("type") == "agent"]
-            for item in items:
-                owner = Owner.of(item.get("metadata") or "")
-                if owner is None or item.get("type") == "agent":
-                    continue
-                if owner in found:
-                    await self._calls.delete(self._kind, item["id"])
-                else:
-                    found[owner] = item
-            self._found = found
-        return self._found
+MOST_HOLDERS = 100  # one page
 
 
 class RemoteEdge:
     """`EdgeProvider` over `Calls`. See the protocol for its promises."""
 
-    def __init__(self, calls: Calls, capabilities: Capabilities) -> None:
+    def __init__(self, calls: Calls, capabilities: Capabilities, freshness: Freshness | None = None) -> None:
         self._calls = calls
         self._capabilities = capabilities
-        self._addresses = Shelf(calls, Kind.ADDRESSES)
-        self._domains = Shelf(calls, Kind.DOMAINS)
-        self._endpoints = Shelf(calls, Kind.ENDPOINTS)
-        self._operators = Shelf(calls, Kind.OPERATORS)
+        freshness = freshness or Freshness()
+        self._addresses = Shelf(calls, Kind.ADDRESSES, freshness)
+        self._domains = Shelf(calls, Kind.DOMAINS, freshness)
+        self._endpoints = Shelf(calls, Kind.ENDPOINTS, freshness)
+        self._operators = Shelf(calls, Kind.OPERATORS, freshness)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -125,11 +54,40 @@ class RemoteEdge:
     async def release_address(self, owner: Owner) -> None:
         await self._addresses.drop(owner)
 
-    async def reserve_domain(self, owner: Owner, domain: str) -> Domain:
+    async def keep_addresses(self, owner: Owner, purposes: Collection[str]) -> dict[str, Address]:
+        wanted = {purpose: replace(owner, purpose=purpose) for purpose in purposes}
+        kept = {purpose: await self.reserve_address(one) for purpose, one in wanted.items()}
+        for one in await self._addresses.owned(lambda one: one == replace(owner, purpose=one.purpose)):
+            if one.purpose not in wanted:
+                await self._addresses.drop(one)
+        return kept
+
+    async def find_address(self, addr: str) -> Address | None:
+        found = await self._addresses.search(lambda item: bool(item["addr"] == addr))
+        return None if found is None else _address(found)
+
+    async def reserve_domain(self, owner: Owner, domain: str, wanted: DomainSpec = DomainSpec()) -> Domain:  # noqa: B008
         found = await self._domains.find(owner)
         if found is not None and found["domain"] != domain:
             await self._domains.drop(owner)  # the owner wants another name now
-        return _domain(await self._domains.make(owner, {"domain": domain, "description": _words(owner)}))
+        body: Fields = {
+            "domain": domain,
+            "description": wanted.description or _words(owner),
+            "metadata": wanted.metadata,
+        }
+        if wanted.resolves_to:
+            body["resolves_to"] = [{"value": value} for value in wanted.resolves_to]
+        try:
+            return _domain(await self._domains.make(owner, body))
+        except Exists:
+            # The account's owner may have reserved it by hand: then it is there for us, and stays when we go.
+            there = await self._domains.search(lambda item: bool(item["domain"] == domain), patience=0.0)
+            if there is None or Owner.of(there.get("metadata") or "") is not None:
+                raise
+            return _domain(there)
+
+    async def retain_domain(self, owner: Owner) -> None:
+        await self._domains.disown(owner)
 
     async def release_domain(self, owner: Owner) -> None:
         await self._domains.drop(owner)
@@ -141,12 +99,16 @@ class RemoteEdge:
             "bindings": list(wanted.bindings) or None,
             "pooling_enabled": wanted.pooling,
             "description": wanted.description,
+            "metadata": wanted.metadata,
         }
         body = {name: value for name, value in body.items() if value is not None}
         found = _endpoint(await self._endpoints.make(owner, {"type": "cloud", **body}))
-        if _differs(found, wanted):
-            found = _endpoint(await self._endpoints.change(owner, body))
-        return found
+        if not _differs(found, wanted):
+            return found
+        try:
+            return _endpoint(await self._endpoints.change(owner, body))
+        except Gone:  # deleted by hand a moment ago
+            return _endpoint(await self._endpoints.make(owner, {"type": "cloud", **body}))
 
     async def close_endpoint(self, owner: Owner) -> None:
         await self._endpoints.drop(owner)
@@ -179,20 +141,28 @@ class RemoteEdge:
         return tuple(Bound(item["id"], item["public_url"], item["proto"]) for item in found)
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
-        everything = [_endpoint(item) for item in await self._calls.listed(Kind.ENDPOINTS)]
-        return tuple(endpoint for endpoint in everything if endpoint.type == "agent" and endpoint.url == url)
+        found = await self._calls.listed(Kind.ENDPOINTS, limit=MOST_HOLDERS, where=f'obj.type == "agent" && {_at(url)}')
+        return tuple(_endpoint(item) for item in found)
+
+    async def online(self) -> tuple[Endpoint, ...]:
+        return tuple(_endpoint(item) for item in await self._endpoints.everything())
+
+    async def sessions(self) -> tuple[AgentSession, ...]:
+        found = await self._calls.listed(Kind.SESSIONS) if self._capabilities.own_agent else []
+        return tuple(sorted((_session(item) for item in found), key=lambda one: one.id))
 
     async def owned(self, cluster: str) -> Snapshot:
         addresses, domains, endpoints = [
             [item for owner, item in (await shelf.refresh()).items() if owner.cluster == cluster]
             for shelf in (self._addresses, self._domains, self._endpoints)
         ]
-        agents = [_endpoint(item) for item in self._endpoints.agents]
+        agents = [endpoint for endpoint in await self.online() if endpoint.type == "agent"]
         return Snapshot(
             tuple(sorted((_address(item) for item in addresses), key=lambda one: one.id)),
             tuple(sorted((_domain(item) for item in domains), key=lambda one: one.id)),
             tuple(sorted((_endpoint(item) for item in endpoints), key=lambda one: one.id)),
             tuple(sorted(agents, key=lambda one: one.id)),
+            await self.sessions(),
         )
 
     async def watch(self, cluster: str, every: float) -> AsyncIterator[Snapshot]:
@@ -228,6 +198,18 @@ def _place(url: str) -> str:
     return url if scheme == "tcp" else f"{scheme}://{rest.partition(':')[0]}"
 
 
+def _at(url: str) -> str:
+    """The expression for endpoints at this place. One with a host and no port is at the scheme's one public port."""
+    scheme, _, place = url.partition("://")
+    if scheme == "tcp" or place.rpartition(":")[2].isdecimal():
+        return f"obj.url == {_quoted(url)}"
+    return f"obj.scheme == {_quoted(scheme)} && obj.host == {_quoted(place)}"
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
 def _words(owner: Owner) -> str:
     return f"for {owner.namespace}/{owner.name}"[:255]
 
@@ -237,7 +219,27 @@ def _address(item: Fields) -> Address:
 
 
 def _domain(item: Fields) -> Domain:
-    return Domain(item["id"], item["domain"], item.get("cname_target") or "", Owner.of(item.get("metadata") or ""))
+    policy = item.get("certificate_management_policy") or {}
+    status = item.get("certificate_management_status") or {}
+    job = status.get("provisioning_job") or {}
+    return Domain(
+        item["id"],
+        item["domain"],
+        item.get("cname_target") or "",
+        Owner.of(item.get("metadata") or ""),
+        resolves_to=tuple(entry["value"] for entry in item.get("resolves_to") or () if entry.get("value")),
+        acme_challenge=item.get("acme_challenge_cname_target") or "",
+        certificate=Certificate(
+            id=(item.get("certificate") or {}).get("id", ""),
+            authority=policy.get("authority") or "",
+            key_type=policy.get("private_key_type") or "",
+            renews_at=status.get("renews_at") or "",
+            error_code=job.get("error_code") or "",
+            error=job.get("msg") or job.get("message") or "",
+            started_at=job.get("started_at") or "",
+            retries_at=job.get("retries_at") or "",
+        ),
+    )
 
 
 def _endpoint(item: Fields) -> Endpoint:
@@ -251,7 +253,18 @@ def _endpoint(item: Fields) -> Endpoint:
         bool(item.get("pooling_enabled")),
         item.get("description") or "",
         (item.get("tunnel_session") or {}).get("id", ""),
+        item.get("upstream_url") or "",
+        item.get("name") or "",
+        item.get("generation") or 0,
     )
+
+
+def _session(item: Fields) -> AgentSession:
+    refused = tuple(
+        RefusedEndpoint(one["name"], one["url"], one["generation"], one["message"])
+        for one in item.get("refused_endpoints") or ()
+    )
+    return AgentSession(item["id"], item.get("metadata") or "", refused)
 
 
 def _operator(item: Fields) -> Operator:

@@ -113,8 +113,9 @@ class RestCalls:
         self._timeout = timeout
         self._random = random or Random()
 
-    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
-        return await self._pages(kind.path, kind.key, limit)
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
+        query = {"limit": str(limit or PAGE), **({"filter": where} if where else {})}
+        return await self._pages(kind.path, kind.key, query, more=not limit)
 
     async def create(self, kind: Kind, body: Fields) -> Fields:
         return await self._ask("POST", kind.path, body)
@@ -126,19 +127,18 @@ class RestCalls:
         await self._ask("DELETE", f"{kind.path}/{ident}")
 
     async def bound(self, operator: str) -> list[Fields]:
-        return await self._pages(f"{Kind.OPERATORS.path}/{operator}/bound_endpoints", "endpoints", 0)
+        return await self._pages(f"{Kind.OPERATORS.path}/{operator}/bound_endpoints", "endpoints", {"limit": str(PAGE)})
 
     async def close(self) -> None:
         await self._door.close()
 
-    async def _pages(self, path: str, key: str, limit: int) -> list[Fields]:
-        query = {"limit": str(limit or PAGE)}
+    async def _pages(self, path: str, key: str, query: dict[str, str], *, more: bool = True) -> list[Fields]:
         found: list[Fields] = []
         for _ in range(MAX_PAGES):
             page = await self._ask("GET", path, query=query)
             found += page.get(key) or []
             following = page.get("next_page_uri")
-            if not following or limit:
+            if not following or not more:
                 return found
             query = dict(parse_qsl(urlsplit(following).query))
         raise Retry(f"{path} has more than {MAX_PAGES} pages")

@@ -25,6 +25,8 @@ class World:
     lose_next_reply: Callable[[], None]
     agent_holds: Callable[[str, str, tuple[str, ...]], Awaitable[None]]
     csr: Callable[[], str]
+    requests: Callable[[], int]  # so many were sent to the edge
+    agent_refused: Callable[[str, str, int], Awaitable[None]]  # an agent asks in vain: name, URL, generation
 
 
 OWNER = Owner("cluster-uid", "shop", "web", "uid-1")
@@ -88,6 +90,41 @@ class EdgeContract:
             await world.provider.release_address(OWNER)
             await world.another().release_address(OWNER)
             assert (await world.provider.owned(OWNER.cluster)).addresses == ()
+
+        self.run(case)
+
+    def test_addresses_are_kept_as_many_as_are_wanted(self) -> None:
+        async def case(world: World) -> None:
+            first = await world.provider.keep_addresses(OWNER, ("80", "81"))
+            again = await world.provider.keep_addresses(OWNER, ("81", "82"))
+            assert again["81"] == first["81"]
+            addresses = (await world.provider.owned(OWNER.cluster)).addresses
+            assert {address.addr for address in addresses} == {again["81"].addr, again["82"].addr}
+            assert await world.provider.keep_addresses(OWNER, ()) == {}
+            assert (await world.provider.owned(OWNER.cluster)).addresses == ()
+
+        self.run(case)
+
+    def test_an_address_is_found_whoever_reserved_it(self) -> None:
+        async def case(world: World) -> None:
+            address = await world.provider.reserve_address(OWNER)
+            found = await world.another().find_address(address.addr)
+            assert found is not None
+            assert found.addr == address.addr
+            assert await world.provider.find_address("127.0.0.1:1") is None
+
+        self.run(case)
+
+    def test_a_domain_that_is_retained_is_there_for_the_next(self) -> None:
+        async def case(world: World) -> None:
+            await world.provider.reserve_domain(OWNER, "kept.example.com")
+            await world.provider.retain_domain(OWNER)
+            assert (await world.provider.owned(OWNER.cluster)).domains == ()
+            found = await world.provider.reserve_domain(replace(OWNER, uid="uid-2"), "kept.example.com")
+            assert found.owner is None
+            await world.provider.release_domain(replace(OWNER, uid="uid-2"))
+            again = await world.another().reserve_domain(OWNER, "kept.example.com")
+            assert again.id == found.id
 
         self.run(case)
 
@@ -185,6 +222,56 @@ class EdgeContract:
             assert (bound.url, bound.proto) == ("tcp://db.prod:5432", "tcp")
             (holder,) = await world.provider.holders("tcp://db.prod:5432")
             assert (holder.id, holder.type, bool(holder.session)) == (bound.id, "agent", True)
+
+        self.run(case)
+
+    def test_selectors_choose_among_what_is_bound(self) -> None:
+        async def case(world: World) -> None:
+            selectors = ("ep.metadata == 'no'", "ep.metadata == 'yes' && ep.proto == 'tcp' && ep.port > 5000")
+            operator = await world.provider.register(OWNER, OperatorSpec(selectors, world.csr()))
+            await world.agent_holds("tcp://yes.prod:5432", "yes", ("kubernetes",))
+            await world.agent_holds("tcp://other.prod:5432", "other", ("kubernetes",))
+            await world.agent_holds("tcp://low.prod:53", "yes", ("kubernetes",))
+            assert [bound.url for bound in await world.provider.bound_endpoints(operator.id)] == ["tcp://yes.prod:5432"]
+            await world.provider.register(OWNER, OperatorSpec(("ep.nothing.here == 1",)))
+            assert await world.provider.bound_endpoints(operator.id) == ()
+            await world.provider.register(OWNER, OperatorSpec(()))
+            assert await world.provider.bound_endpoints(operator.id) == ()
+
+        self.run(case)
+
+    def test_a_selector_that_is_no_expression_is_refused(self) -> None:
+        async def case(world: World) -> None:
+            with pytest.raises(Refused, match="CEL"):
+                await world.provider.register(OWNER, OperatorSpec(("ep.metadata ==",), world.csr()))
+
+        self.run(case)
+
+    def test_asking_who_holds_an_endpoint_is_one_request_however_many_there_are(self) -> None:
+        async def case(world: World) -> None:
+            for number in range(3):
+                await world.agent_holds(f"tcp://held{number}.prod:5432", "", ("kubernetes",))
+            await world.agent_holds("http://held.prod:80", "", ("kubernetes",))
+            before = world.requests()
+            (holder,) = await world.provider.holders("tcp://held1.prod:5432")
+            assert world.requests() - before == 1
+            assert (holder.url, holder.type) == ("tcp://held1.prod:5432", "agent")
+            assert [one.type for one in await world.provider.holders("http://held.prod")] == ["agent"]
+            assert await world.provider.holders('tcp://"odd.prod:1') == ()
+            address = await world.provider.reserve_address(OWNER)
+            await world.provider.open_endpoint(OWNER, EndpointSpec(f"tcp://{address.addr}", policy=DENY))
+            assert await world.provider.holders(f"tcp://{address.addr}") == ()
+
+        self.run(case)
+
+    def test_what_an_agent_was_refused_is_told_for_its_generation(self) -> None:
+        async def case(world: World) -> None:
+            await world.agent_refused(OWNER.key, "https://free.example.com", 7)
+            told = [one for session in await world.provider.sessions() for one in session.refused]
+            (refused,) = [one for one in told if one.name == OWNER.key]
+            assert (refused.url, refused.generation) == ("https://free.example.com", 7)
+            assert "free.example.com is not reserved" in refused.message
+            assert await world.provider.sessions() == (await world.provider.owned(OWNER.cluster)).sessions
 
         self.run(case)
 

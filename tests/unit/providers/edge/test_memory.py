@@ -18,12 +18,17 @@ class TestMemoryEdge(EdgeContract):
         async def agent_holds(url: str, metadata: str, bindings: tuple[str, ...]) -> None:
             calls.agent_holds(url, metadata, bindings)
 
+        async def agent_refused(name: str, url: str, generation: int) -> None:
+            calls.agent_refused(name, url, generation, f"{url.partition('://')[2]} is not reserved")
+
         yield World(
             memory_edge(calls),
             lambda: memory_edge(calls),
             calls.lose_next_reply,
             agent_holds,
             lambda: f"csr {next(numbers)}",
+            lambda: calls.requests,
+            agent_refused,
         )
 
     def test_nothing_is_asked_when_everything_is_as_wanted(self) -> None:

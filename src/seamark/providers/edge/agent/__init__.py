@@ -1,5 +1,6 @@
 """The agent side: our own muxado client, which holds tunnels at an edge and brings their connections to services."""
 
-from seamark.providers.edge.agent.agent import Agent, AgentSettings, Tunnel
+from seamark.providers.edge.agent.agent import Agent
+from seamark.providers.edge.agent.model import AgentSettings, Holder, Tunnel
 
-__all__ = ["Agent", "AgentSettings", "Tunnel"]
+__all__ = ["Agent", "AgentSettings", "Holder", "Tunnel"]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import structlog
 
 import seamark
 from seamark.core.backoff import Backoff
-from seamark.core.errors import Refused, Retry, UserError
+from seamark.core.errors import Refused, Retry
 from seamark.providers.edge.agent.link import Link
+from seamark.providers.edge.agent.model import AgentSettings, Tunnel
 from seamark.providers.edge.agent.upstream import Upstream
 from seamark.wire import tunnel
 from seamark.wire.tunnel import StreamType
@@ -25,47 +26,11 @@ log = structlog.get_logger(__name__)
 
 WINDOW = 1024 * 1024
 PAUSES = Backoff(0.5, 30.0)
+RETRIES = Backoff(2.0, 60.0)  # of a tunnel that the edge refused
+LOOK_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """Which edge, and who we are there."""
-
-    server: str
-    token: str = field(repr=False)
-    ca: str = ""
-    metadata: str = ""
-    heartbeat: float = 10.0
-    tolerance: float = 15.0
-
-    @property
-    def address(self) -> tuple[str, int]:
-        host, _, port = self.server.rpartition(":")
-        if not host or not port.isdecimal():
-            raise UserError(f"{self.server!r} is no address of an edge", hint="write HOST:PORT")
-        return host.strip("[]"), int(port)
-
-    def context(self) -> ssl.SSLContext:
-        if self.ca and not Path(self.ca).exists():
-            raise UserError(f"the CA file {self.ca} is not there")
-        return ssl.create_default_context(cafile=self.ca or None)
-
-
-@dataclass(frozen=True, slots=True)
-class Tunnel:
-    """An endpoint to hold. An empty host or port in the URL leaves the choice to the edge."""
-
-    url: str
-    upstream: str
-    pooling: bool = False
-    metadata: str = ""
-    description: str = ""
-    bindings: tuple[str, ...] = ()
-    policy: str = ""
-    proxy_version: int = 0
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Held:
     """What is known of a tunnel: its URL once the edge gave it, or why not."""
 
@@ -75,6 +40,10 @@ class Held:
     bind_id: str = ""
     token: str = field(default="", repr=False)
     error: str = ""
+    link: Link | None = None  # the connection that it was asked for on
+    before: Held | None = None  # goes on serving until this one is online
+    failures: int = 0
+    again_at: float = float("inf")  # when to ask again after a refusal
 
 
 class Agent:
@@ -82,14 +51,18 @@ class Agent:
 
     - `hold` and `release` say what is wanted; the agent brings it about now if it is connected, and again after
       every reconnect, at the same addresses.
-    - A tunnel that the edge refuses is told in `held[name].error` and tried again with the next connection; it never
-      keeps another tunnel from going online.
+    - A tunnel that changes and is pooled serves as it was until the new one is online: no connection is turned away.
+    - A tunnel that the edge refuses is told in `held[name].error` and tried again, with growing waits up to a minute;
+      it never keeps another tunnel from going online. One that the edge stops is left alone until the next connection.
     - `run` ends when told to stop; a lost edge is tried again, with growing waits up to half a minute.
     """
 
-    def __init__(self, settings: AgentSettings, changed: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, settings: AgentSettings, changed: Callable[[str], None] = lambda _: None, roots: str = ""
+    ) -> None:
         self._settings = settings
         self._changed = changed
+        self._roots = roots
         self._context = settings.context()
         self.held: dict[str, Held] = {}
         self._by_bind: dict[str, Held] = {}
@@ -101,25 +74,26 @@ class Agent:
         self.error = ""
 
     async def hold(self, name: str, wanted: Tunnel) -> Held:
-        """Want this tunnel under this name, in place of what was wanted before."""
+        """Want this tunnel under this name, in place of what was wanted before. `UserError` if it can't be."""
         before = self.held.get(name)
         if before is not None and before.tunnel == wanted:
             return before
-        if before is not None:
+        held = Held(wanted, Upstream.of(wanted, self._roots))
+        if before is not None and wanted.pooling and before.tunnel.pooling:
+            held.before = before if before.bind_id else before.before
+        elif before is not None:
             await self.release(name)
-        held = self.held[name] = Held(wanted, Upstream.parse(wanted.upstream))
-        if self._link is not None and self.connected.is_set():
-            await self._bind(self._link, name, held)
+        self.held[name] = held
+        if self._link is not None:
+            with contextlib.suppress(Retry):  # the connection is lost: the next one asks again
+                await self._bind(self._link, name, held)
         return held
 
     async def release(self, name: str) -> None:
         held = self.held.pop(name, None)
-        if held is None or not held.bind_id:
-            return
-        self._by_bind.pop(held.bind_id, None)
-        if self._link is not None and self.connected.is_set():
-            with contextlib.suppress(Refused, Retry):  # what the edge does not know is released
-                await self._link.ask(StreamType.UNBIND, tunnel.Unbind(id=held.bind_id), tunnel.Outcome)
+        while held is not None:
+            await self._unbind(held)
+            held = held.before
 
     def stop(self) -> None:
         self._stopping.set()
@@ -144,24 +118,37 @@ class Agent:
     async def _session(self) -> None:
         """One connection, from the handshake to its end."""
         link = await Link.dial(self._settings.address, self._context, self._find, self._command)
-        beating: asyncio.Task[None] | None = None
+        beside: list[asyncio.Task[Any]] = []
         try:
             await self._authenticate(link)
-            beating = asyncio.create_task(link.heartbeat(self._settings.heartbeat, self._settings.tolerance))
-            self._link = link
+            beside.append(asyncio.create_task(link.heartbeat(self._settings.heartbeat, self._settings.tolerance)))
             self._by_bind.clear()
-            for name, held in list(self.held.items()):
-                await self._bind(link, name, held)
+            self._link = link
+            while waiting := [(name, held) for name, held in self.held.items() if held.link is not link]:
+                for name, held in waiting:
+                    if self.held.get(name) is held and held.link is not link:
+                        held.before = None  # gone with the last connection
+                        await self._bind(link, name, held)
             self.error = ""
             self.connected.set()
             log.info("connected to the edge", server=self._settings.server, tunnels=len(self.held))
             stopping = asyncio.create_task(self._stopping.wait())
+            beside += [stopping, asyncio.create_task(self._ask_again(link))]
             await asyncio.wait((stopping, link.closed), return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
         finally:
-            if beating is not None:
-                beating.cancel()
+            for task in beside:
+                task.cancel()
             link.close()
+
+    async def _ask_again(self, link: Link) -> None:
+        """Ask again for what the edge refused: a name may have been reserved, or a place become free, meanwhile."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            now = time.monotonic()
+            for name, held in list(self.held.items()):
+                if held.again_at <= now and self.held.get(name) is held:
+                    with contextlib.suppress(Retry):
+                        await self._bind(link, name, held)
 
     async def _authenticate(self, link: Link) -> None:
         extra = tunnel.AuthExtra(
@@ -185,16 +172,34 @@ class Agent:
             link.use_window(answer.extra.window)
 
     async def _bind(self, link: Link, name: str, held: Held) -> None:
+        held.link, held.again_at = link, float("inf")
         try:
             answer = await link.ask(StreamType.BIND, _request(held), tunnel.BindAnswer)
         except Refused as refusal:
-            held.error, held.url = refusal.message, ""
-            log.warning("the edge refused a tunnel", tunnel=name, error=refusal.message.splitlines()[0])
-        else:
-            held.url, held.bind_id, held.token, held.error = answer.url, answer.id, answer.extra.token, ""
-            self._by_bind[answer.id] = held
-            log.info("tunnel online", tunnel=name, url=answer.url)
+            held.again_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
+            held.failures += 1
+            known, held.error, held.url = held.error, refusal.message, ""
+            if known != held.error:
+                log.warning("the edge refused a tunnel", tunnel=name, error=refusal.message.splitlines()[0])
+                self._changed(name)
+            return
+        held.url, held.bind_id, held.token, held.error = answer.url, answer.id, answer.extra.token, ""
+        held.failures = 0
+        self._by_bind[answer.id] = held
+        before, held.before = held.before, None
+        if self.held.get(name) is not held:
+            await self._unbind(held)  # it was released, or replaced, while the edge was asked
+            return
+        log.info("tunnel online", tunnel=name, url=answer.url)
         self._changed(name)
+        if before is not None:
+            await self._unbind(before)
+
+    async def _unbind(self, held: Held) -> None:
+        bind_id, held.bind_id, held.again_at = held.bind_id, "", float("inf")
+        if self._by_bind.pop(bind_id, None) is not None and self._link is not None:
+            with contextlib.suppress(Refused, Retry):  # what the edge does not know is released
+                await self._link.ask(StreamType.UNBIND, tunnel.Unbind(id=bind_id), tunnel.Outcome)
 
     def _find(self, bind_id: str) -> Upstream | None:
         held = self._by_bind.get(bind_id)
@@ -210,10 +215,10 @@ class Agent:
             self._link.close()
 
     def _stopped(self, message: tunnel.StopTunnel) -> None:
+        stopped = self._by_bind.pop(message.id, None)
         for name, held in self.held.items():
-            if held.bind_id == message.id:
+            if held is stopped:
                 held.error, held.url = message.message, ""
-                self._by_bind.pop(message.id, None)
                 self._changed(name)
 
 
@@ -228,8 +233,11 @@ def _request(held: Held) -> tunnel.Bind:
         id=held.bind_id,
         proto=wanted.url.partition("://")[0],
         forwards_to=wanted.upstream,
+        forwards_proto=wanted.protocol,
         opts=opts,
         extra=tunnel.BindExtra(
+            name=wanted.name,
+            generation=wanted.generation or msgspec.UNSET,
             token=held.token,
             metadata=wanted.metadata,
             description=wanted.description,

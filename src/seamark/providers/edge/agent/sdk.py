@@ -7,14 +7,18 @@ is our own. The SDK reconnects by itself and binds again at the same URL.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
+from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import structlog
 
 from seamark.core.errors import Refused, Retry, UserError
-from seamark.providers.edge.agent.agent import AgentSettings, Held, Tunnel
+from seamark.providers.edge.agent.agent import PAUSES, Held
+from seamark.providers.edge.agent.model import AgentSettings, Tunnel
 from seamark.providers.edge.agent.upstream import Upstream
 
 log = structlog.get_logger(__name__)
@@ -28,16 +32,39 @@ class SdkAgent:
     - The SDK has no pooling and no choice of binding: a tunnel that asks for either is refused, never opened without.
     """
 
-    def __init__(self, settings: AgentSettings) -> None:
+    def __init__(self, settings: AgentSettings, changed: Callable[[str], None] = lambda _: None) -> None:
         try:
             self._sdk: Any = importlib.import_module("ngrok")
             self._sdk.SessionBuilder  # noqa: B018  # `ngrok-api` brings a package of the same name without it
         except (ImportError, AttributeError) as error:
             raise UserError("the official SDK is not installed", hint="pip install 'seamark[ngrok]'") from error
         self._settings = settings
+        self._changed = changed
         self._session: Any = None
         self._listeners: dict[str, Any] = {}
+        self._stopping = asyncio.Event()
+        self.connected = asyncio.Event()
         self.held: dict[str, Held] = {}
+
+    async def run(self) -> None:
+        """Connect, hold what is wanted, until told to stop. The SDK sees to lost connections by itself."""
+        failures = 0
+        while not self._stopping.is_set() and not self.connected.is_set():
+            try:
+                await self.connect()
+            except Retry as error:
+                log.warning("not connected to the edge", error=error.message)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PAUSES.pause(Random(), failures)):
+                        await self._stopping.wait()
+                failures += 1
+        for name, held in list(self.held.items()):
+            await self._listen(name, held)
+        await self._stopping.wait()
+        await self.close()
+
+    def stop(self) -> None:
+        self._stopping.set()
 
     async def connect(self) -> None:
         builder = self._sdk.SessionBuilder().authtoken(self._settings.token)
@@ -53,24 +80,32 @@ class SdkAgent:
             raise Retry("the edge did not answer in time") from error
         except ValueError as error:  # what the SDK raises for every refusal
             raise Refused(str(error)) from error
+        self.connected.set()
 
     async def hold(self, name: str, wanted: Tunnel) -> Held:
         before = self.held.get(name)
         if before is not None and before.tunnel == wanted and not before.error:
             return before
         await self.release(name)
-        held = self.held[name] = Held(wanted, Upstream.parse(wanted.upstream))
+        held = self.held[name] = Held(wanted, Upstream.of(wanted))
+        if self.connected.is_set():
+            await self._listen(name, held)
+        return held
+
+    async def _listen(self, name: str, held: Held) -> None:
+        wanted = held.tunnel
         try:
             listener = await self._builder(wanted).listen()
         except (Refused, ValueError) as error:
             held.error = str(error)
             log.warning("the edge refused a tunnel", tunnel=name, error=held.error.splitlines()[0])
-            return held
+            self._changed(name)
+            return
         upstream = wanted.upstream if "://" in wanted.upstream else f"tcp://{wanted.upstream}"
         listener.forward(upstream)
         held.url, held.bind_id = listener.url(), listener.id()
         self._listeners[name] = listener
-        return held
+        self._changed(name)
 
     async def release(self, name: str) -> None:
         self.held.pop(name, None)
@@ -86,6 +121,8 @@ class SdkAgent:
     def _builder(self, wanted: Tunnel) -> Any:
         if wanted.pooling or any(binding != "public" for binding in wanted.bindings):
             raise Refused("the official SDK for Python can neither pool endpoints nor choose their binding")
+        if wanted.termination or wanted.client_certificates:
+            raise Refused("the official SDK for Python can neither end TLS nor show certificates to services")
         scheme, _, place = wanted.url.partition("://")
         if scheme == "tcp":
             builder = self._session.tcp_endpoint()

@@ -6,14 +6,18 @@ import asyncio
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import urlsplit
 
 import structlog
 
 from seamark.core.errors import UserError
-from seamark.wire import tunnel
+from seamark.providers.edge.agent.keys import client_side, server_side
+from seamark.providers.edge.agent.model import Tunnel
+from seamark.wire import proxy_protocol, tunnel
 from seamark.wire.muxado import Code, Stream
 from seamark.wire.muxado.frames import Bytes
+from seamark.wire.secured import SecuredStream
 from seamark.wire.splice import Splice
 
 log = structlog.get_logger(__name__)
@@ -24,15 +28,24 @@ CONNECT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Where a service listens, and whether it speaks TLS."""
+    """Where a service listens, and what is between the stream and it.
+
+    - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
+    - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
+    """
 
     host: str
     port: int
     context: ssl.SSLContext | None = None
+    termination: ssl.SSLContext | None = None
+    split: bool = False
 
     @classmethod
-    def parse(cls, url: str) -> Upstream:
-        """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, or `host:port`."""
+    def of(cls, wanted: Tunnel, roots: str = "") -> Upstream:
+        """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
+        url = wanted.upstream
+        if url.isdecimal():
+            url = f"tcp://localhost:{url}"
         try:
             parts = urlsplit(url if "://" in url else f"tcp://{url}")
             port = parts.port or PORTS.get(parts.scheme)
@@ -40,8 +53,10 @@ class Upstream:
             raise UserError(f"{url!r} is no address of a service", hint=str(error)) from error
         if parts.scheme not in ("tcp", *PORTS) or not parts.hostname or not port:
             raise UserError(f"{url!r} is no address of a service", hint="write tcp://HOST:PORT or http://HOST:PORT")
-        context = ssl.create_default_context() if parts.scheme in ("tls", "https") else None
-        return cls(parts.hostname, port, context)
+        context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
+        termination = server_side(wanted.termination) if wanted.termination else None
+        split = bool(wanted.proxy_version and (context or termination))
+        return cls(parts.hostname, port, context, termination, split)
 
 
 class UpstreamConnection(Splice, asyncio.Protocol):
@@ -49,40 +64,29 @@ class UpstreamConnection(Splice, asyncio.Protocol):
 
     - What the client sends before the service answers the connect is kept, at most a window of it.
     - A service that can't be reached refuses the stream, so that the edge may try another agent.
+    - Where the client's TLS ends here, the service is not connected before the client has proved who it is.
     """
 
-    __slots__ = ("_connecting", "_find", "_gone", "_header")
+    __slots__ = ("_connecting", "_find", "_gone", "_head", "_header", "_preface", "_upstream")
 
     def __init__(self, stream: Stream, find: Callable[[str], Upstream | None]) -> None:
         super().__init__()
         self.stream = stream
         self._find = find
         self._header: tunnel.ProxyHeaderReader | None = tunnel.ProxyHeaderReader()
+        self._upstream: Upstream | None = None
+        self._head: bytes | None = None  # the PROXY header, while it is incomplete
+        self._preface = b""  # the PROXY header, for the service
         self._connecting: asyncio.Task[None] | None = None
         self._gone = False
 
     def received(self, data: Bytes) -> None:
-        if self._header is None:
+        if self._header is not None:
+            self._greeted(self._header, data)
+        elif self._head is not None:
+            self._split(self._head + bytes(data))
+        else:
             super().received(data)
-            return
-        try:
-            header = self._header.feed(data)
-        except tunnel.MessageError as error:
-            log.warning("the edge sent a bad proxy header", error=str(error))
-            self._refuse(Code.PROTOCOL)
-            return
-        if header is None:
-            return
-        rest, self._header = self._header.rest, None
-        upstream = self._find(header.id)
-        if upstream is None:
-            self._refuse(Code.STREAM_REFUSED)
-            return
-        if self.stream is not None:
-            self.stream.credit(len(data) - len(rest))
-        if rest:
-            super().received(rest)
-        self._connecting = asyncio.get_running_loop().create_task(self._connect(upstream))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -93,16 +97,89 @@ class UpstreamConnection(Splice, asyncio.Protocol):
         self._gone = True
         super().lost(code)
 
+    def _greeted(self, reader: tunnel.ProxyHeaderReader, data: Bytes) -> None:
+        try:
+            header = reader.feed(data)
+        except tunnel.MessageError as error:
+            log.warning("the edge sent a bad proxy header", error=str(error))
+            self._refuse(Code.PROTOCOL)
+            return
+        if header is None:
+            return
+        rest, self._header = reader.rest, None
+        upstream = self._upstream = self._find(header.id)
+        if upstream is None:
+            self._refuse(Code.STREAM_REFUSED)
+            return
+        if self.stream is not None:
+            self.stream.credit(len(data) - len(rest))
+        if upstream.split:
+            self._head = b""
+            self._split(rest)
+        else:
+            self._begin(upstream, rest)
+
+    def _split(self, data: bytes) -> None:
+        """Take the PROXY header off the front: it goes to the service as it is, in front of any TLS."""
+        assert self._upstream is not None
+        try:
+            found = proxy_protocol.parse(data)
+        except proxy_protocol.ProxyError as error:
+            log.warning("the edge sent a bad PROXY header", error=str(error))
+            self._refuse(Code.PROTOCOL)
+            return
+        if found is None:
+            self._head = data
+            return
+        self._head, self._preface = None, data[: found[1]]
+        if self.stream is not None:
+            self.stream.credit(len(self._preface))
+        self._begin(self._upstream, data[found[1] :])
+
+    def _begin(self, upstream: Upstream, rest: bytes) -> None:
+        if upstream.termination is None:
+            self._dial()
+        elif self.stream is not None:
+            stream = cast("Stream", self.stream)
+            self.stream = stream.handler = SecuredStream(stream, upstream.termination, self, self._dial)
+            if rest:
+                stream.handler.received(rest)
+            return
+        if rest:
+            super().received(rest)
+
+    def _dial(self) -> None:
+        if self._upstream is not None and not self._gone:
+            self._connecting = asyncio.get_running_loop().create_task(self._connect(self._upstream))
+
     async def _connect(self, upstream: Upstream) -> None:
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                await loop.create_connection(lambda: self, upstream.host, upstream.port, ssl=upstream.context)
+                await self._open(upstream)
         except (OSError, TimeoutError) as error:
             log.info("service not reached", host=upstream.host, port=upstream.port, error=str(error))
             self._refuse(Code.STREAM_REFUSED)
         finally:
             self._connecting = None
+
+    async def _open(self, upstream: Upstream) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._preface:
+            await loop.create_connection(lambda: self, upstream.host, upstream.port, ssl=upstream.context)
+            return
+        transport, _ = await loop.create_connection(asyncio.Protocol, upstream.host, upstream.port)
+        transport.write(self._preface)
+        if upstream.context is None:
+            transport.set_protocol(self)
+            self.connection_made(transport)
+            return
+        try:
+            secure = await loop.start_tls(transport, self, upstream.context, server_hostname=upstream.host)
+        except BaseException:
+            transport.abort()
+            raise
+        assert secure is not None
+        self.connection_made(secure)
 
     def _refuse(self, code: Code) -> None:
         stream, self.stream = self.stream, None

@@ -1,0 +1,83 @@
+"""What an agent is told: which edge, who it is there, and the endpoints that it is to hold."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from seamark.core.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Which edge, and who we are there."""
+
+    server: str
+    token: str = field(repr=False)
+    ca: str = ""
+    metadata: str = ""
+    heartbeat: float = 10.0
+    tolerance: float = 15.0
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.server.rpartition(":")
+        if not host or not port.isdecimal():
+            raise UserError(f"{self.server!r} is no address of an edge", hint="write HOST:PORT")
+        return host.strip("[]"), int(port)
+
+    def context(self) -> ssl.SSLContext:
+        if self.ca and not Path(self.ca).exists():
+            raise UserError(f"the CA file {self.ca} is not there")
+        return ssl.create_default_context(cafile=self.ca or None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key, in PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Termination:
+    """TLS that ends at the agent. With `client_cas` clients show a certificate of one of them, or may show one."""
+
+    server: Pair
+    client_cas: bytes = b""
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """An endpoint to hold. An empty host or port in the URL leaves the choice to the edge.
+
+    - `name` is the same for every replica that holds it, and `generation` says which version of its object this is:
+      the edge's API shows both, so that whoever asks there knows what is held, and what was refused.
+    """
+
+    url: str
+    upstream: str
+    pooling: bool = False
+    metadata: str = ""
+    description: str = ""
+    bindings: tuple[str, ...] = ()
+    policy: str = ""
+    proxy_version: int = 0
+    protocol: str = ""  # of the service: http1 or http2, where it matters
+    client_certificates: tuple[Pair, ...] = ()  # shown to the service
+    termination: Termination | None = None
+    name: str = ""
+    generation: int = 0
+
+
+class Holder(Protocol):
+    """Whoever holds tunnels at an edge: what is wanted is said by name, and brought about and kept by the holder."""
+
+    async def hold(self, name: str, wanted: Tunnel) -> object:
+        """Want this tunnel under this name, in place of what was wanted before. `UserError` if it can't be."""
+
+    async def release(self, name: str) -> None: ...

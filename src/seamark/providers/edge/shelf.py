@@ -1,0 +1,209 @@
+"""What is at an edge of one kind, kept in mind: listed now and then for everybody, and kept up by our own answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+
+from seamark.core.clock import Clock, SystemClock
+from seamark.core.errors import Exists, Gone, Retry, SeamarkError, Uncertain
+from seamark.providers.edge.calls import Calls, Kind
+from seamark.providers.edge.model import Fields, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old a listing may be: older than `listed` it is asked for again; where that fails, it stands for `stands`."""
+
+    listed: float = 60.0
+    stands: float = 180.0
+    clock: Clock = field(default_factory=SystemClock)
+
+
+class Shelf:
+    """What is there of one kind, ours by owner and everybody's by id.
+
+    - One listing serves all who ask, for as long as it is fresh; so a question about one object costs no request.
+    - One thing at a time is done for an owner; different owners don't wait for each other.
+    - What we made or deleted while a listing was under way counts, whatever the listing says.
+    - After a lost reply, or a surprise, it is listed again before anything else is decided.
+    - An edge that does not answer for a moment changes nothing; past `stands` whoever asks is told.
+    - Of two objects with one owner (made before a crash that neither saw) the older one counts, the other is deleted.
+    """
+
+    def __init__(self, calls: Calls, kind: Kind, freshness: Freshness) -> None:
+        self._calls = calls
+        self._kind = kind
+        self._freshness = freshness
+        self._found: dict[Owner, Fields] | None = None
+        self._everything: dict[str, Fields] = {}
+        self._listed = float("-inf")
+        self._listing = asyncio.Lock()
+        self._meanwhile: list[tuple[Owner, Fields | None]] = []  # since the listing under way began
+        self._turns: dict[Owner, _Turn] = {}
+
+    async def find(self, owner: Owner) -> Fields | None:
+        return (await self._view()).get(owner)
+
+    async def owned(self, test: Callable[[Owner], bool]) -> dict[Owner, Fields]:
+        return {owner: item for owner, item in (await self._view()).items() if test(owner)}
+
+    async def search(self, test: Callable[[Fields], bool], patience: float = 5.0) -> Fields | None:
+        """Anybody's object that passes the test. A listing older than `patience` is not enough to say that none is."""
+        await self._view()
+        found = next(filter(test, self._everything.values()), None)
+        if found is None and self._age() > patience:
+            await self._list()
+            found = next(filter(test, self._everything.values()), None)
+        return found
+
+    async def make(self, owner: Owner, body: Fields) -> Fields:
+        """The owner's object: the one that is there, or a new one."""
+        async with self._turn(owner):
+            found = await self._view()
+            if owner in found:
+                return found[owner]
+            try:
+                made = await self._calls.create(self._kind, {**body, "metadata": _marked(owner, body)})
+            except (Uncertain, Exists):
+                # It may have been made after all. If so, it has our mark.
+                self._found = None
+                found = await self._view()
+                if owner not in found:
+                    raise
+                return found[owner]
+            self._note(owner, made)
+            return made
+
+    async def change(self, owner: Owner, body: Fields) -> Fields:
+        async with self._turn(owner):
+            found = await self._view()
+            if owner not in found:
+                raise Gone(f"{self._kind.name.lower()} of {owner.namespace}/{owner.name} are not there")
+            if "metadata" in body:
+                body = {**body, "metadata": _marked(owner, body)}
+            try:
+                changed = await self._calls.update(self._kind, found[owner]["id"], body)
+            except SeamarkError:
+                self._found = None
+                raise
+            self._note(owner, changed)
+            return changed
+
+    async def disown(self, owner: Owner) -> None:
+        """It stays, and is nobody's any more."""
+        async with self._turn(owner):
+            found = await self._view()
+            if owner in found:
+                await self._end(owner, self._calls.update(self._kind, found[owner]["id"], {"metadata": ""}))
+
+    async def drop(self, owner: Owner) -> None:
+        async with self._turn(owner):
+            found = await self._view()
+            if owner in found:
+                await self._end(owner, self._calls.delete(self._kind, found[owner]["id"]))
+
+    async def refresh(self) -> dict[Owner, Fields]:
+        return dict(await self._list())
+
+    async def everything(self) -> Iterable[Fields]:
+        """All of it, listed now."""
+        await self._list()
+        return list(self._everything.values())
+
+    async def _end(self, owner: Owner, ending: Awaitable[object]) -> None:
+        try:
+            await ending
+        except Gone:
+            pass
+        except BaseException:
+            self._found = None
+            raise
+        self._note(owner, None)
+
+    @asynccontextmanager
+    async def _turn(self, owner: Owner) -> AsyncIterator[None]:
+        turn = self._turns.setdefault(owner, _Turn())
+        turn.users += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.users -= 1
+            if not turn.users:
+                self._turns.pop(owner, None)
+
+    def _note(self, owner: Owner, item: Fields | None) -> None:
+        """What we have just done with an owner's object."""
+        if self._listing.locked():
+            self._meanwhile.append((owner, item))
+        if self._found is not None:
+            self._put(self._found, self._everything, owner, item)
+
+    @staticmethod
+    def _put(found: dict[Owner, Fields], everything: dict[str, Fields], owner: Owner, item: Fields | None) -> None:
+        before = found.pop(owner, None)
+        if before is not None:
+            everything.pop(before["id"], None)
+        if item is not None:
+            found[owner] = everything[item["id"]] = item
+
+    def _age(self) -> float:
+        return self._freshness.clock.monotonic() - self._listed
+
+    async def _view(self) -> dict[Owner, Fields]:
+        if self._found is not None and self._age() <= self._freshness.listed:
+            return self._found
+        try:
+            return await self._list()
+        except Retry:
+            if self._found is None or self._age() > self._freshness.stands:
+                raise
+            return self._found
+
+    async def _list(self) -> dict[Owner, Fields]:
+        asked = self._freshness.clock.monotonic()
+        async with self._listing:
+            if self._found is not None and self._listed > asked:
+                return self._found  # somebody was quicker
+            self._meanwhile.clear()
+            began = self._freshness.clock.monotonic()
+            items = sorted(await self._calls.listed(self._kind), key=lambda item: str(item["id"]))
+            found: dict[Owner, Fields] = {}
+            everything = {item["id"]: item for item in items}
+            for item in items:
+                owner = Owner.of(item.get("metadata") or "")
+                if owner is None or item.get("type") == "agent":
+                    continue
+                if owner in found and owner not in self._turns:
+                    await self._calls.delete(self._kind, item["id"])
+                    everything.pop(item["id"])
+                else:
+                    found.setdefault(owner, item)
+            for owner, done in self._meanwhile:
+                self._put(found, everything, owner, done)
+            self._found, self._everything, self._listed = found, everything, began
+            return found
+
+
+@dataclass(slots=True)
+class _Turn:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+
+
+def _marked(owner: Owner, body: Fields) -> str:
+    """The owner's mark, with what else is to be said beside it."""
+    said = body.get("metadata") or ""
+    try:
+        beside = msgspec.json.decode(said) if said else {}
+    except (msgspec.DecodeError, RecursionError):
+        beside = {"said": said}
+    if not isinstance(beside, dict):
+        beside = {"said": beside}
+    mark = msgspec.json.decode(owner.metadata)
+    return msgspec.json.encode({**beside, **mark}).decode()
