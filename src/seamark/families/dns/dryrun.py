@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns import zone as zones
-from seamark.families.dns.controller import Timing, Wiring
-from seamark.families.dns.plan import Planner
-from seamark.families.dns.registry import Registry
+from seamark.families.dns.ledger import Subject, claims_of
+from seamark.families.dns.planning import ZonePlan
+from seamark.families.dns.reading import Readings
 from seamark.families.dns.rules import Rules
-from seamark.families.dns.zone import Subject
 from seamark.providers.dns.model import Change, Provider, Record
 
 
@@ -28,10 +26,12 @@ class Planned:
     why: str = ""
 
 
-async def dry_run(provider: Provider, rules: Rules, endpoints: Iterable[DNSEndpoint]) -> list[Planned]:
+async def dry_run(
+    provider: Provider, rules: Rules, endpoints: Iterable[DNSEndpoint], others: Iterable[Subject] = ()
+) -> list[Planned]:
     """As if every object were marked already; nothing is written, neither to the cluster nor to a name server."""
-    wiring = Wiring(provider, rules, Timing())
-    subjects = [_settled(wiring.subject(endpoint)) for endpoint in endpoints]
+    readings = Readings(rules)
+    subjects = [*(_settled(readings.subject(endpoint)) for endpoint in endpoints), *others]
     found = [
         Planned("", problem.reason, *_named(subject, problem.index), why=f"{subject.ref.resource}: {problem.message}")
         for subject in subjects
@@ -45,10 +45,13 @@ async def dry_run(provider: Provider, rules: Rules, endpoints: Iterable[DNSEndpo
 
 async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[Subject]) -> list[Planned]:
     content = await provider.read(zone)
-    plan = Planner(rules, Registry(rules)).plan(content, zones.claims(zone, subjects), zones.held(subjects))
+    plan = ZonePlan(rules)
+    living = rules.sources if rules.empty_deletes else frozenset(subject.ref.source for subject in subjects)
+    touched = plan.follow(content, {subject.key: subject.stake(zone) for subject in subjects}, living)
     refused = [
         Planned(zone, verdict.reason, verdict.slot[0], verdict.slot[1], why=f"{ref.resource}: {verdict.message}")
-        for (ref, _index), verdict in plan.verdicts.items()
+        for name in touched
+        for (ref, _index), verdict in plan.name(name).verdicts.items()
         if verdict.reason
     ]
     return [*(_change(zone, change) for change in plan.changes), *refused]
@@ -72,4 +75,4 @@ def _named(subject: Subject, index: int) -> tuple[str, str]:
 
 
 def _settled(subject: Subject) -> Subject:
-    return replace(subject, settled=True, claims=zones.claims_of(subject.ref, subject.wishes, settled=True))
+    return replace(subject, settled=True, claims=claims_of(subject.ref, subject.wishes, settled=True))

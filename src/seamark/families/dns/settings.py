@@ -61,6 +61,13 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d")] = ""
     dns_annotation_filter: Annotated[str, Meta(description="Only objects with these annotations")] = ""
     dns_namespace: Annotated[str, Meta(description="Only objects of this namespace; empty for all")] = ""
+    dns_update_status: Annotated[bool, Meta(description="Write the status of DNSEndpoints")] = True
+    dns_create_ptr: Annotated[
+        bool, Meta(description="A PTR record for each address of a Service, Ingress, Gateway or route")
+    ] = False
+    dns_empty_deletes: Annotated[
+        bool, Meta(description="Delete leftovers also of a source that has had no object since the start")
+    ] = False
     dns_min_ttl: Annotated[int, Meta(description="The least TTL of a record that has one", ge=0)] = 0
     dns_default_ttl: Annotated[int, Meta(description="The TTL of a record that has none", ge=1)] = 300
     dns_interval: Annotated[float, Meta(description="Least seconds between two syncs of a zone", ge=0)] = 0.5
@@ -105,14 +112,18 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         sources=sources_of(settings),
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
+        update_status=settings.dns_update_status,
+        create_ptr=settings.dns_create_ptr,
+        empty_deletes=settings.dns_empty_deletes,
     )
 
 
 def sources_of(settings: DnsSettings) -> frozenset[str]:
-    """DNSEndpoints are read in any case: it is they who have a status."""
+    if not settings.dns_sources:
+        raise UserError("dns_sources: there is none", hint=f"name one of crd, {', '.join(SOURCES)}")
     if unknown := set(settings.dns_sources) - {"crd", *SOURCES}:
         raise UserError(f"dns_sources: {', '.join(sorted(unknown))}", hint=f"there are crd, {', '.join(SOURCES)}")
-    return frozenset(("crd", *settings.dns_sources))
+    return frozenset(settings.dns_sources)
 
 
 def timing_of(settings: DnsSettings) -> Timing:

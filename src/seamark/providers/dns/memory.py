@@ -68,15 +68,11 @@ class MemoryProvider:
 
     def _replace(self, zone: str, pairs: Iterable[tuple[Record | None, Record | None]]) -> None:
         content = self._contents[zone]
-        names = dict(content.names)
+        changed: dict[str, tuple[Record, ...]] = {}
         for before, after in pairs:
             record = after or before
             if record is None:
                 continue
-            others = [one for one in names.get(record.name, ()) if one.slot != record.slot]
-            standing = tuple(sorted([*others, *([after] if after else [])], key=lambda one: one.slot))
-            if standing:
-                names[record.name] = standing
-            else:
-                names.pop(record.name, None)
-        self._contents[zone] = Content(zone, content.serial + 1, names)
+            others = [one for one in changed.get(record.name, content.at(record.name)) if one.slot != record.slot]
+            changed[record.name] = tuple(sorted([*others, *([after] if after else [])], key=lambda one: one.slot))
+        self._contents[zone] = content.amended(content.serial + 1, changed)
