@@ -46,9 +46,9 @@ class Wiring:
         self._readings = Readings(rules)
         self.indexes = Indexes(rules, self._readings)
         self._readers = {zone: ZoneReader(zone, rules, self._readings, self.indexes) for zone in rules.zones}
-        self._ledgers = {zone: Ledger(zone, rules) for zone in rules.zones}
         self._living = rules.sources if rules.empty_deletes else frozenset[str]()
         self.work = Work(provider, timing.shelf_life)
+        self._ledgers = {zone: Ledger(zone, rules, self.work.adjusted) for zone in rules.zones}
         self.reports: Reports[ZoneReport] = Reports("zone reports")
 
     def keyed(self, source: SourceKind) -> Callable[[Any], list[Key]]:
@@ -65,6 +65,7 @@ class Wiring:
         fact = view.fact(self.work.contents, zone)
         content = fact.value if isinstance(fact, Fresh | Stale) else None
         refused = view.fact(self.work.refusals, zone)
+        view.fact(self.work.adjustments, zone)  # what it says is in the ledger's plan already; its coming wakes us
         ledger.follow(content, self._readers[zone].changed(view), self._alive(view))
         seen = SeenZone(
             ledger=ledger,
@@ -139,7 +140,7 @@ def zones_group(wiring: Wiring, timing: Timing) -> Group[SeenZone]:
         reads=(AddressedNode,) if wiring.indexes.reads_nodes else (),
         optional=optional_kinds(wiring.indexes.others),
         indexes=wiring.indexes.declared,
-        sources=(wiring.work.contents, wiring.work.refusals),
+        sources=(wiring.work.contents, wiring.work.refusals, wiring.work.adjustments),
         observe=wiring.observe_zone,
         desire=zones.desire,
         report=wiring.report,

@@ -10,6 +10,8 @@ from seamark.families.dns.ledger import Subject, claims_of
 from seamark.families.dns.planning import ZonePlan
 from seamark.families.dns.reading import Readings
 from seamark.families.dns.rules import Rules
+from seamark.families.dns.state import Adjust
+from seamark.families.dns.work import Work
 from seamark.providers.dns.model import Change, Provider, Record
 
 
@@ -47,7 +49,13 @@ async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[
     content = await provider.read(zone)
     plan = ZonePlan(rules)
     living = rules.sources if rules.empty_deletes else frozenset(subject.ref.source for subject in subjects)
+    if provider.adjusts:
+        work = Work(provider, float("inf"))
+        plan.adjusted = work.adjusted
     touched = plan.follow(content, {subject.key: subject.stake(zone) for subject in subjects}, living)
+    if plan.asked:
+        await work.perform(Adjust(zone, tuple(record for asks in plan.asked.values() for record in asks)))
+        plan.follow(content, {}, living)
     refused = [
         Planned(zone, verdict.reason, verdict.slot[0], verdict.slot[1], why=f"{ref.resource}: {verdict.message}")
         for name in touched

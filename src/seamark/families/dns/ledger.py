@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from seamark.families.dns.plan import Claim
 from seamark.families.dns.planning import Stake, ZonePlan
 from seamark.families.dns.rules import Rules
-from seamark.families.dns.state import Ref, Refusals
+from seamark.families.dns.state import Adjusted, Ref, Refusals
 from seamark.families.dns.wishes import Wishes
 from seamark.providers.dns.model import Content
 
@@ -65,9 +65,10 @@ class Ledger:
       pass that fails in between loses nothing.
     """
 
-    def __init__(self, zone: str, rules: Rules) -> None:
+    def __init__(self, zone: str, rules: Rules, adjusted: Adjusted | None = None) -> None:
         self.zone = zone
         self.plan = ZonePlan(rules)
+        self.plan.adjusted = adjusted
         self.subjects: dict[Hashable, Subject] = {}
         self.untold: dict[Hashable, None] = {}
         self.wished: Tally[str] = Tally()  # records that objects wish for, by type

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from seamark.families.dns.registry import Owned, Ownership, Registry
 from seamark.families.dns.rules import Policy, Rules
-from seamark.families.dns.state import Ref
+from seamark.families.dns.state import Adjusted, Ref
 from seamark.families.dns.wishes import SINGLE
 from seamark.providers.dns.model import Change, Part, Record, Slot
 from seamark.wire.txt import RESOURCE
@@ -56,6 +56,7 @@ class Name:
     owned: Owned
     claims: Sequence[Claim]
     held: frozenset[Slot] = frozenset()
+    adjusted: Adjusted | None = None  # None where the provider takes records as they are
 
     def get(self, slot: Slot) -> Record | None:
         return next((record for record in self.records if record.slot == slot), None)
@@ -63,11 +64,15 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class NamePlan:
-    """What is to be done at a name, what is said of each claim, and what of ours nobody wants there."""
+    """What is to be done at a name, what is said of each claim, and what of ours nobody wants there.
+
+    `asks`: how the provider would have these records is not known yet.
+    """
 
     changes: tuple[Change, ...] = ()
     verdicts: Verdicts = field(default_factory=dict)
     lingering: Owned = field(default_factory=dict)
+    asks: tuple[Record, ...] = ()
 
 
 class Planner:
@@ -83,7 +88,7 @@ class Planner:
         for slot in lingering:
             planning.remove(slot, lingering)
         planning.claimed()
-        return NamePlan(tuple(_changes(planning.parts)), planning.verdicts, lingering)
+        return NamePlan(tuple(_changes(planning.parts)), planning.verdicts, lingering, tuple(planning.asks))
 
     def _lingering(self, name: Name) -> dict[Slot, Ownership]:
         claimed = {claim.record.slot for claim in name.claims}
@@ -112,6 +117,7 @@ class _Planning:
         self._registry = registry
         self.parts: dict[Slot, tuple[Part, ...]] = {}
         self.verdicts: dict[tuple[Ref, int], Verdict] = {}
+        self.asks: list[Record] = []
 
     def remove(self, slot: Slot, going: Owned) -> None:
         if self._rules.policy is not Policy.SYNC:
@@ -172,7 +178,9 @@ class _Planning:
             return Verdict(slot, reason="NotOwned", message=foreign)
         if not all(claim.settled for claim in winners):
             return Verdict(slot, reason="Waiting", message="the object is not marked yet")
-        wanted = _merged(winners)
+        wanted = self._adjusted(_merged(winners))
+        if isinstance(wanted, Verdict):
+            return wanted
         parts = self._difference(wanted, standing, ownership, winners)
         if not parts:
             return Verdict(slot, in_place=True)
@@ -181,6 +189,18 @@ class _Planning:
             return Verdict(slot, reason="Policy", message=words)
         self.parts[slot] = parts
         return Verdict(slot)
+
+    def _adjusted(self, wanted: Record) -> Record | Verdict:
+        """As the provider would rather have it, or why that can't be said."""
+        known = self._name.adjusted
+        if known is None:
+            return wanted
+        if wanted not in known:
+            self.asks.append(wanted)
+            return Verdict(wanted.slot, reason="Waiting", message="the provider has not been asked yet")
+        found = known[wanted]
+        words = f"the provider does not take {wanted}"
+        return found if found is not None else Verdict(wanted.slot, reason="Policy", message=words)
 
     def _difference(
         self, wanted: Record, standing: Record | None, ownership: Ownership | None, winners: Sequence[Claim]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from seamark.families.dns.plan import Claim, Name, NamePlan, Planner
 from seamark.families.dns.registry import Owned, Ownership, Registry
 from seamark.families.dns.rules import Rules
-from seamark.families.dns.state import Ref
-from seamark.providers.dns.model import Change, Content, Slot
+from seamark.families.dns.state import Adjusted, Ref
+from seamark.providers.dns.model import Change, Content, Record, Slot
 
 NOTHING = NamePlan()
 
@@ -43,6 +43,8 @@ class ZonePlan:
         self.registry = Registry(rules)
         self._planner = Planner(rules, self.registry)
         self._living: frozenset[str] = frozenset()
+        self.adjusted: Adjusted | None = None  # None where the provider takes records as they are
+        self.asked: dict[str, tuple[Record, ...]] = {}  # by name, what the provider has to adjust first
         self._stakes: dict[Hashable, Stake] = {}
         self._claims: dict[str, dict[Hashable, list[Claim]]] = {}  # by name, then by whose they are
         self._held_refs: Tally[Ref] = Tally()
@@ -83,6 +85,8 @@ class ZonePlan:
         if living != self._living:
             self._living = living
             touched.update(dict.fromkeys(self.registry.names()))
+        answered = [name for name, asks in self.asked.items() if any(one in (self.adjusted or {}) for one in asks)]
+        touched.update(dict.fromkeys(answered))
         for name in touched:
             self._plan(name)
         return touched
@@ -154,8 +158,13 @@ class ZonePlan:
         )
         plan = NOTHING
         if claims or owned:
-            plan = self._planner.plan(Name(name, self.content.at(name), owned, claims, self._let_alone(owned)))
+            plan = self._planner.plan(
+                Name(name, self.content.at(name), owned, claims, self._let_alone(owned), self.adjusted)
+            )
             self._names[name] = plan
+        self.asked.pop(name, None)
+        if plan.asks:
+            self.asked[name] = plan.asks
         self.pending.pop(name, None)
         if plan.changes:
             self.pending[name] = plan.changes

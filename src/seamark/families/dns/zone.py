@@ -17,6 +17,7 @@ from seamark.families.dns.state import (
     PENDING,
     PROGRAMMED,
     ROW_FAILED,
+    Adjust,
     Read,
     Refusals,
     Row,
@@ -58,7 +59,7 @@ class SeenZone:
 
 def trouble(seen: SeenZone) -> str:
     """Why the zone can't be read or written, in the server's words."""
-    for call in (read(seen), *main(seen)):
+    for call in (read(seen), *adjusting(seen), *main(seen)):
         if isinstance(failed := seen.results.to(call), Failed):
             return failed.message
     return ""
@@ -82,6 +83,13 @@ def main(seen: SeenZone) -> tuple[Call[None], ...]:
     return (Call(target=f"dns {seen.zone} update", action=action, timeout=UPDATE_TIMEOUT),)
 
 
+def adjusting(seen: SeenZone) -> tuple[Call[None], ...]:
+    """What the provider has to be asked before it can be planned."""
+    records = tuple(record for asks in seen.plan.asked.values() for record in asks)
+    action = Adjust(seen.zone, records)
+    return (Call(target=f"dns {seen.zone} adjust", action=action, timeout=READ_TIMEOUT),) if records else ()
+
+
 def alone(seen: SeenZone, change: Change) -> Call[None]:
     name, type_, identifier = change.slot
     return Call(
@@ -96,7 +104,8 @@ def desire(seen: SeenZone) -> Wanted:
     if not seen.fresh or seen.content is None or isinstance(seen.results.to(read(seen)), Failed):
         return Wanted(calls=(read(seen),))
     refused = [change for change in seen.refusals if change in seen.plan.pending.get(change.slot[0], ())]
-    return Wanted(calls=(read(seen), *main(seen), *(alone(seen, change) for change in refused[:MOST_ALONE])))
+    again = [alone(seen, change) for change in refused[:MOST_ALONE]]
+    return Wanted(calls=(read(seen), *adjusting(seen), *main(seen), *again))
 
 
 # ---- what is said

@@ -14,6 +14,7 @@ class MemoryProvider:
     """
 
     set_identifiers = True
+    adjusts = False
 
     def __init__(self, zones: Sequence[str], *, deny: Iterable[str] = ()) -> None:
         self._contents = {zone: Content(zone, 1, {}) for zone in zones}
@@ -40,6 +41,9 @@ class MemoryProvider:
         if denied:
             raise RecordRefused("the server refused it (REFUSED)", reason="REFUSED")
         self._replace(zone, [(part.before, part.after) for change in changes for part in change.parts])
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]:
+        return list(records)
 
     def weigh(self, change: Change) -> float:
         return 0.01 * len(change.parts)

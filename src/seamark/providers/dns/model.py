@@ -139,6 +139,7 @@ class Provider(Protocol):
       changed it answers with the same Content.
     - `apply` raises `RecordRefused` or `Moved` about these changes, `Unwritable` or `Retry` about the zone.
     - `weigh` is how much of a batch a change takes up, of 1.0.
+    - `adjust`, where a provider `adjusts`: records as it would rather have them. What it leaves out, it does not take.
     """
 
     @property
@@ -147,7 +148,12 @@ class Provider(Protocol):
     @property
     def set_identifiers(self) -> bool: ...
 
+    @property
+    def adjusts(self) -> bool: ...
+
     async def read(self, zone: str) -> Content: ...
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]: ...
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None: ...
 

@@ -37,6 +37,7 @@ class WebhookProvider:
     """A client of the protocol. A 5xx is for now; any other answer than the one that is due is a refusal."""
 
     set_identifiers = True
+    adjusts = True
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self._url = url.rstrip("/")
