@@ -18,6 +18,7 @@ from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark.providers.dns.names import BadName, normal
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.providers.dns.server import ServedMemory
 from seamark.providers.dns.webhook import WebhookProvider
 from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
 
@@ -28,6 +29,9 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which records are served where, and under whose name."""
 
     dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
+    dns_memory_address: Annotated[
+        str, Meta(description="Where the memory provider answers questions (UDP and TCP), as HOST:PORT; empty: nowhere")
+    ] = ""
     dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
     dns_sources: Annotated[
         Many,
@@ -137,13 +141,19 @@ def provider_of(settings: DnsSettings) -> Provider:
         raise UserError(f"dns_zones: a zone {error}") from None
     match settings.dns_provider:
         case "memory":
-            return MemoryProvider(zones)
+            return memory_of(settings, zones)
         case "rfc2136":
             return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
         case "webhook":
             return WebhookProvider(settings.dns_webhook_url, timeout=settings.dns_request_timeout)
         case other:
             raise UserError(f"there is no DNS provider {other!r}", hint="there are memory, rfc2136 and webhook")
+
+
+def memory_of(settings: DnsSettings, zones: Many) -> MemoryProvider:
+    if not settings.dns_memory_address:
+        return MemoryProvider(zones)
+    return ServedMemory(zones, *_address(settings.dns_memory_address, 53))
 
 
 def server_of(settings: DnsSettings) -> Server:
