@@ -72,6 +72,7 @@ class Ledger:
         self.subjects: dict[Hashable, Subject] = {}
         self.untold: dict[Hashable, None] = {}
         self.wished: Tally[str] = Tally()  # records that objects wish for, by type
+        self.invalid = 0  # records that could not be right, ever since
         self._by_name: dict[str, dict[Hashable, None]] = {}
         self._leaving: dict[Hashable, None] = {}
         self._mood: Mood = (False, False, "")
@@ -124,6 +125,8 @@ class Ledger:
             self.subjects.pop(key, None)
             return
         self.subjects[key] = after
+        if before is None or before.wishes != after.wishes:
+            self.invalid += sum(problem.reason == "Invalid" for problem in after.wishes.problems)
         self.wished.update(claim.record.type for claim in after.claims.get(self.zone, ()))
         for wish in after.wishes.wishes:
             self._by_name.setdefault(wish.record.name, {})[key] = None

@@ -9,6 +9,8 @@ from prometheus_client.registry import Collector
 
 from seamark.families.dns.ledger import Ledger
 
+# Older dashboards have a metric for each of two types.
+OLDER = {"source": "Records wished for", "registry": "Records held", "controller_verified": "Wished for and held"}
 _Counts = tuple[dict[str, int], ...]  # wished, held, right: by type
 
 
@@ -27,6 +29,13 @@ class DnsMetrics:
         self.verified = Gauge(
             f"{names}controller_verified_records", "Wished for and held, by type", ["record_type"], registry=None
         )
+        self.by_type = {
+            (place, type_): Gauge(f"{names}{what}_{type_.lower()}_records", f"{words}: {type_}", registry=None)
+            for place, (what, words) in enumerate(OLDER.items())
+            for type_ in ("A", "AAAA")
+        }
+        self.source_errors = Counter(f"{names}source_errors", "Records that can't be right", registry=None)
+        self.no_op_runs = Counter(f"{names}controller_no_op_runs", "Reads that found nothing new", registry=None)
         self.errors = Counter(f"{names}registry_errors", "Reads and updates that failed", registry=None)
         self.soft_errors = Gauge(
             f"{names}controller_consecutive_soft_errors", "Failures since the last success", registry=None
@@ -41,10 +50,11 @@ class DnsMetrics:
         self.refused = Gauge("seamark_dns_refused_records", "Records that a server refuses", ["zone"], registry=None)
         self.pending = Gauge("seamark_dns_pending_changes", "Changes that are still to come", ["zone"], registry=None)
         self._zones: dict[str, _Counts] = {}
+        self._invalid: dict[str, int] = {}
 
     @property
     def collectors(self) -> tuple[Collector, ...]:
-        return tuple(one for one in vars(self).values() if isinstance(one, Counter | Gauge))
+        return (*(one for one in vars(self).values() if isinstance(one, Counter | Gauge)), *self.by_type.values())
 
     def synced(self) -> None:
         now = time.time()
@@ -61,6 +71,8 @@ class DnsMetrics:
         """A zone was planned: what is wished for there, what is held, and what of it is right."""
         plan = ledger.plan
         self.pending.labels(ledger.zone).set(sum(map(len, plan.pending.values())))
+        self.source_errors.inc(ledger.invalid - self._invalid.get(ledger.zone, 0))
+        self._invalid[ledger.zone] = ledger.invalid
         now: _Counts = (dict(ledger.wished), dict(plan.held), dict(plan.right))
         before = self._zones.get(ledger.zone, ({}, {}, {}))
         self._zones[ledger.zone] = now
@@ -68,6 +80,9 @@ class DnsMetrics:
             return
         for place, gauge in enumerate((self.source_records, self.registry_records, self.verified)):
             for type_ in {**before[place], **now[place]}:
-                gauge.labels(type_.lower()).set(sum(one[place].get(type_, 0) for one in self._zones.values()))
+                total = sum(one[place].get(type_, 0) for one in self._zones.values())
+                gauge.labels(type_.lower()).set(total)
+                if (place, type_) in self.by_type:
+                    self.by_type[(place, type_)].set(total)
         self.source.set(sum(sum(one[0].values()) for one in self._zones.values()))
         self.registry.set(sum(sum(one[1].values()) for one in self._zones.values()))

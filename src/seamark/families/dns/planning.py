@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from seamark.families.dns.plan import Claim, Name, NamePlan, Planner
 from seamark.families.dns.registry import Owned, Ownership, Registry
@@ -49,7 +50,7 @@ class ZonePlan:
         self._claims: dict[str, dict[Hashable, list[Claim]]] = {}  # by name, then by whose they are
         self._held_refs: Tally[Ref] = Tally()
         self._held_slots: Tally[Slot] = Tally()
-        self._doomed: dict[str, dict[Slot, Ref]] = {}  # by name
+        self._doomed: dict[str, Tally[tuple[Slot, Ref]]] = {}  # by name
         self._names: dict[str, NamePlan] = {}
         self.content: Content | None = None
         self.pending: dict[str, tuple[Change, ...]] = {}  # by name, where there is something to do
@@ -122,11 +123,8 @@ class ZonePlan:
             _count(self._held_slots, slot, sign)
             yield slot[0]
         for slot in stake.doomed:
-            doomed = self._doomed.setdefault(slot[0], {})
-            if sign > 0:
-                doomed[slot] = stake.ref
-            else:
-                doomed.pop(slot, None)
+            doomed = self._doomed.setdefault(slot[0], Tally())
+            _count(doomed, (slot, stake.ref), sign)
             if not doomed:
                 del self._doomed[slot[0]]
             yield slot[0]
@@ -178,8 +176,8 @@ class ZonePlan:
         if self._rules.registry == "txt":
             return self.registry.at(name)
         # Without ownership records only what a going object names is known to be ours.
-        content, doomed = self.content, self._doomed.get(name, {})
-        standing = [(slot, ref, content.get(slot)) for slot, ref in doomed.items()] if content is not None else []
+        content, doomed = self.content, sorted(self._doomed.get(name, ()), reverse=True)
+        standing = [(slot, ref, content.get(slot)) for slot, ref in doomed] if content is not None else []
         return {
             slot: Ownership(self._rules.owner, ref.resource, record, "")
             for slot, ref, record in standing
@@ -196,9 +194,8 @@ class ZonePlan:
         return ref is not None and ref.source not in self._living
 
 
-def _count(tally: Tally[Slot] | Tally[str] | Tally[Ref], what: Hashable, by: int) -> None:
+def _count(tally: Tally[Any], what: Hashable, by: int) -> None:
     """What there is none of is not kept."""
-    counts: Tally[Hashable] = tally  # type: ignore[assignment]  # whatever is counted
-    counts[what] += by
-    if not counts[what]:
-        del counts[what]
+    tally[what] += by
+    if not tally[what]:
+        del tally[what]

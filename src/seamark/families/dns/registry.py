@@ -113,7 +113,8 @@ class Registry:
                 slots.pop(slot, None)
                 if not slots:
                     del self._of[ownership.resource]
-        owned = {**self._typed.get(name, {}), **dict(self._older(name, content))}
+        found = [*self._typed.get(name, {}).items(), *self._older(name, content)]
+        owned = dict(sorted(found, key=lambda one: one[0]))  # whatever order they were read in
         if owned:
             self._at[name] = owned
         for slot, ownership in owned.items():

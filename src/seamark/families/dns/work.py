@@ -41,7 +41,8 @@ class Work:
         try:
             match action:
                 case Read(zone=zone):
-                    await self._read(zone)
+                    if not self._keep(zone, await self.provider.read(zone)):
+                        self.metrics.no_op_runs.inc()
                 case Adjust():
                     await self._adjust(action)
                 case Update():
@@ -53,15 +54,15 @@ class Work:
             raise
         self.metrics.synced()
 
-    async def _read(self, zone: str) -> Content:
-        content = await self.provider.read(zone)
+    def _keep(self, zone: str, content: Content) -> bool:
+        """Whether there was something new."""
         now = self._now()
         known = self.contents.get(zone, now)
         same = isinstance(known, Fresh) and known.value is content
         # At rest a confirmation wakes nobody, unless the last one has grown old.
         if not (same and isinstance(known, Fresh) and known.expires - now > self._shelf_life / 2):
             self.contents.put(zone, content, now + self._shelf_life)
-        return content
+        return not same
 
     async def _adjust(self, action: Adjust) -> None:
         """Answers have no order: they are known by the record that they are about."""
@@ -92,7 +93,7 @@ class Work:
             if change not in skipped and not shows(content, change):
                 outcome.refused[change] = NOT_SERVED
         self._note(zone, changes, outcome.refused)
-        await self._read(zone)
+        self._keep(zone, content)
         if outcome.moved:
             raise Moved(f"{outcome.moved[0].slot[0]} was changed by somebody else meanwhile")
         if action.alone and outcome.refused:

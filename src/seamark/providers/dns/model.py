@@ -14,6 +14,7 @@ from typing import Protocol
 
 from seamark.core.errors import Refused, Retry
 from seamark.core.journal import Journal
+from seamark.providers.dns.layered import Layered
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Content:
 
     def amended(self, serial: int, changed: Mapping[str, tuple[Record, ...]]) -> Content:
         """With these names as they are now; nothing at a name takes it away."""
-        names = dict(self.names)
+        names = self.names.copy() if isinstance(self.names, Layered) else Layered(self.names)
         for name, records in changed.items():
             if records == self.at(name):
                 continue

@@ -21,11 +21,18 @@ import dns.xfr
 import dns.zone
 
 from seamark.core.errors import Retry
+from seamark.providers.dns.layered import Layered
 from seamark.providers.dns.link import Link, Server, connected
 from seamark.providers.dns.model import Content, Record
 from seamark.providers.dns.rdata import IN, name_of, records
 
 A_TURN = 200  # names that are read before others get their turn
+
+
+class LayeredZone(dns.zone.Zone):
+    """A zone in which a small change costs little, however large it is."""
+
+    map_factory = Layered
 
 
 class Follower:
@@ -60,7 +67,7 @@ class Follower:
             return await self._whole(link)
 
     async def _whole(self, link: Link) -> Content:
-        store = dns.zone.Zone(self._origin, relativize=False)
+        store = LayeredZone(self._origin, relativize=False)
         try:
             return await self._transfer(link, store, None)
         except dns.xfr.TransferError as error:

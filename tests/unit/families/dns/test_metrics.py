@@ -40,6 +40,9 @@ def test_what_is_wished_for_held_and_right_is_counted() -> None:
     assert found["external_dns_registry_endpoints_total"] == 2
     assert found['external_dns_registry_records{record_type="a"}'] == 1
     assert found['external_dns_controller_verified_records{record_type="a"}'] == 1
+    for what, count in (("source", 2), ("registry", 1), ("controller_verified", 1)):
+        assert found[f"external_dns_{what}_a_records"] == count
+        assert found[f"external_dns_{what}_aaaa_records"] == 0
     assert found[f'seamark_dns_pending_changes{{zone="{ZONE}"}}'] == 1
     ledger.follow(holds, {"a": None}, frozenset(("crd",)))
     metrics.planned(ledger)
@@ -62,9 +65,12 @@ def test_failures_are_counted_until_the_next_success() -> None:
     found = shown(work.metrics)
     assert found["external_dns_registry_errors_total"] == 2
     assert found["external_dns_controller_consecutive_soft_errors"] == 2
+    assert found["external_dns_controller_no_op_runs_total"] == 0
     assert found["external_dns_controller_last_sync_timestamp_seconds"] == 0
     work.provider = MemoryProvider((ZONE,))
     asyncio.run(work.perform(Read(ZONE)))
+    asyncio.run(work.perform(Read(ZONE)))
+    assert shown(work.metrics)["external_dns_controller_no_op_runs_total"] == 1
     assert shown(work.metrics)["external_dns_controller_consecutive_soft_errors"] == 0
     assert shown(work.metrics)["external_dns_controller_last_sync_timestamp_seconds"] > 0
 
