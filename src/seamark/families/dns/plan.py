@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seamark.families.dns.registry import Owned, Ownership, Registry
@@ -124,10 +124,19 @@ class _Planning:
             return
         record, ownership = self._name.get(slot), going[slot]
         gone = (Part(record, None),) if record is not None else ()
-        if ownership.older and _leaned_on(self._name, ownership, going):
-            self.parts[slot] = gone
-        else:
-            self.parts[slot] = (*gone, *self._registry.parts(slot, ownership, None))
+        typed = () if ownership.older else self._registry.parts(slot, ownership, None)
+        self.parts[slot] = (*gone, *typed, *self._without_older(going))
+
+    def _without_older(self, going: Container[Slot]) -> tuple[Part, ...]:
+        """An ownership record of ours without a type goes when nothing leans on it any more."""
+        older = self._registry.older(self._name.name)
+        if older is None or not self._rules.ours(older.owner):
+            return ()
+        if any(one is older and slot not in going for slot, one in self._name.owned.items()):
+            return ()
+        removal = self._registry.parts((older.record.name, "TXT", ""), older, None)
+        planned = [part for parts in self.parts.values() for part in parts]
+        return tuple(part for part in removal if part not in planned)
 
     def claimed(self) -> None:
         owned, verdicts = self._name.owned, self.verdicts
@@ -220,6 +229,8 @@ class _Planning:
         if ownership is not None and ownership.resource in holders:
             labels[RESOURCE] = ownership.resource
         own = self._registry.parts(wanted.slot, ownership, labels)
+        if own:
+            own = (*own, *self._without_older((wanted.slot,)))  # the new one takes its place
         return own if same else (Part(standing, wanted), *own)
 
     def _foreign(self, slot: Slot, standing: Record | None, ownership: Ownership | None) -> str:
@@ -236,13 +247,6 @@ class _Planning:
         if clash:
             return f"{name} has {', '.join(clash)} on the name server, beside which there can't be a {type_} record"
         return ""
-
-
-def _leaned_on(name: Name, ownership: Ownership, going: Owned) -> bool:
-    """Whether an ownership record without a type is needed by a record that stays."""
-    return any(
-        record.slot not in going and record.type != "AAAA" and record is not ownership.record for record in name.records
-    )
 
 
 def _merged(winners: Sequence[Claim]) -> Record:

@@ -45,6 +45,11 @@ class Registry:
         """The records under our ownership that are this object's."""
         return self._of.get(resource, ())
 
+    def older(self, name: str) -> Ownership | None:
+        """The ownership record without a type that may be about records of this name."""
+        place = self._rules.names.older(name, "A")
+        return self._untyped.get(place) if place is not None else None
+
     def names(self) -> Iterable[str]:
         return self._at
 
