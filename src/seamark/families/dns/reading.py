@@ -15,9 +15,9 @@ from seamark.core.view import View
 from seamark.families.dns.ledger import Subject, claims_of
 from seamark.families.dns.reconcile import remembered
 from seamark.families.dns.rules import Rules
-from seamark.families.dns.sources import SOURCES, Around, SourceKind, endpoints_of, names_of
+from seamark.families.dns.sources import SOURCES, Around, SourceKind, endpoints_of, names_of, wants_ways_back
 from seamark.families.dns.state import FINALIZER, Ref
-from seamark.families.dns.wishes import Wishes, wishes
+from seamark.families.dns.wishes import REVERSE, Wishes, wishes
 from seamark.providers.dns.model import zone_of
 from seamark.providers.dns.names import BadName, normal
 
@@ -110,7 +110,10 @@ class Indexes:
         return dict.fromkeys([*self._readings.wishes_of(endpoint).zones, *known])
 
     def zones_of_other(self, source: SourceKind, obj: Object) -> Iterable[str]:
-        return dict.fromkeys(zone for name in names_of(source, obj) if (zone := self._zone_of(name)) is not None)
+        found = dict.fromkeys(zone for name in names_of(source, obj) if (zone := self._zone_of(name)) is not None)
+        if found and wants_ways_back(obj, create_ptr=self._rules.create_ptr):
+            found |= dict.fromkeys(zone for zone in self._rules.zones if zone.endswith(REVERSE))
+        return found
 
     def _zone_of(self, name: str) -> str | None:
         try:

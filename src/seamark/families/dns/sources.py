@@ -130,14 +130,15 @@ def properties_of(obj: Object) -> tuple[ProviderSpecific, ...]:
     return tuple(ProviderSpecific(name=name, value=value) for name, value in sorted(found.items()))
 
 
+def wants_ways_back(obj: Object, *, create_ptr: bool) -> bool:
+    annotations = obj.metadata.annotations or {}
+    asked = [annotations[name] for prefix in PREFIXES if (name := f"{prefix}record-type") in annotations]
+    return asked[0].strip().lower() == "ptr" if asked else create_ptr
+
+
 def ways_back(obj: Object, made: Iterable[Endpoint], *, create_ptr: bool) -> list[Endpoint]:
     """PTR records: for each address, the names that lead there."""
-    asked = [
-        value
-        for prefix in PREFIXES
-        if (value := (obj.metadata.annotations or {}).get(f"{prefix}record-type")) is not None
-    ]
-    if (asked[0].strip().lower() != "ptr") if asked else not create_ptr:
+    if not wants_ways_back(obj, create_ptr=create_ptr):
         return []
     names: dict[str, dict[str, None]] = {}
     for one in made:
