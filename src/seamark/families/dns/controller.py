@@ -11,7 +11,7 @@ from seamark.api.dnssources import GATEWAY, AddressedGateway, AddressedNode
 from seamark.api.meta import Key, Object
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
-from seamark.core.controller import Controller, Group
+from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.source import Fresh, Reports, Stale
 from seamark.core.status import ByManager, Silent
 from seamark.core.view import View
@@ -77,11 +77,19 @@ class Wiring:
         )
         ledger.heard((content is not None, seen.fresh, zones.trouble(seen)), seen.refusals)
         self.work.metrics.planned(ledger)
-        return replace(seen, subjects={key: ledger.subjects.get(key) for key in ledger.untold})
+        if ledger.more:
+            view.again = view.now
+        return replace(seen, subjects=ledger.news())
+
+    def desire(self, seen: SeenZone) -> Wanted:
+        """While a large change is planned, what was wanted stays wanted."""
+        if not seen.plan.backlog or seen.ledger.wanted is None:
+            seen.ledger.wanted = zones.desire(seen)
+        return seen.ledger.wanted
 
     def report(self, seen: SeenZone, answers: Answers) -> Mapping[Hashable, ZoneReport | None]:
         said = zones.report(seen, answers)
-        seen.ledger.told()
+        seen.ledger.told(said)
         return said
 
     def _alive(self, view: View) -> frozenset[str]:
@@ -142,7 +150,7 @@ def zones_group(wiring: Wiring, timing: Timing) -> Group[SeenZone]:
         indexes=wiring.indexes.declared,
         sources=(wiring.work.contents, wiring.work.refusals, wiring.work.adjustments),
         observe=wiring.observe_zone,
-        desire=zones.desire,
+        desire=wiring.desire,
         report=wiring.report,
         reports=wiring.reports,
         amends=True,

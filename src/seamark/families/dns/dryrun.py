@@ -53,9 +53,10 @@ async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[
         work = Work(provider, float("inf"))
         plan.adjusted = work.adjusted
     touched = plan.follow(content, {subject.key: subject.stake(zone) for subject in subjects}, living)
-    if plan.asked:
-        await work.perform(Adjust(zone, tuple(record for asks in plan.asked.values() for record in asks)))
-        plan.follow(content, {}, living)
+    while plan.backlog or plan.asked:
+        if plan.asked:
+            await work.perform(Adjust(zone, tuple(record for asks in plan.asked.values() for record in asks)))
+        touched |= plan.follow(content, {}, living)
     refused = [
         Planned(zone, verdict.reason, verdict.slot[0], verdict.slot[1], why=f"{ref.resource}: {verdict.message}")
         for name in touched

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
+from seamark.core.controller import Wanted
 from seamark.families.dns.plan import Claim
 from seamark.families.dns.planning import Stake, ZonePlan
 from seamark.families.dns.rules import Rules
@@ -55,6 +57,7 @@ def claims_of(ref: Ref, wishes: Wishes, *, settled: bool) -> Mapping[str, tuple[
     return {zone: tuple(some) for zone, some in found.items()}
 
 
+AT_ONCE = 1000  # objects that are spoken about in one pass
 Mood = tuple[bool, bool, str]  # what concerns every object of a zone: known, fresh, trouble
 
 
@@ -77,6 +80,7 @@ class Ledger:
         self._leaving: dict[Hashable, None] = {}
         self._mood: Mood = (False, False, "")
         self._refusals: Refusals = {}
+        self.wanted: Wanted | None = None  # the calls of the last plan that was whole
 
     def follow(
         self, content: Content | None, changed: Mapping[Hashable, Subject | None], living: frozenset[str]
@@ -88,10 +92,10 @@ class Ledger:
                 continue
             self._replace(key, before, subject)
             stakes[key] = subject.stake(self.zone) if subject is not None else None
-        touched = self.plan.follow(content, stakes, living)
-        for name in touched:
+        planned = self.plan.follow(content, stakes, living)
+        for name in planned:
             self.untold.update(self._by_name.get(name, {}))
-        if touched:
+        if planned:
             self.untold.update(self._leaving)
 
     def heard(self, mood: Mood, refusals: Refusals) -> None:
@@ -107,8 +111,27 @@ class Ledger:
                         self.untold.update(self._by_name.get(part.record.name, {}))
             self.untold.update(self._leaving)
 
-    def told(self) -> None:
-        self.untold = {}
+    def news(self) -> dict[Hashable, Subject | None]:
+        """The next objects to speak about: those for all of whose names there is a plan."""
+        ready = (key for key in self.untold if not self._waits(key))
+        return {key: self.subjects.get(key) for key in islice(ready, AT_ONCE)}
+
+    @property
+    def more(self) -> bool:
+        """Whether there is more to plan or to tell than fits in one pass."""
+        if self.plan.content is None:
+            return len(self.untold) > AT_ONCE
+        return bool(self.plan.backlog) or len(self.untold) > AT_ONCE
+
+    def told(self, keys: Iterable[Hashable]) -> None:
+        for key in keys:
+            self.untold.pop(key, None)
+
+    def _waits(self, key: Hashable) -> bool:
+        backlog, subject = self.plan.backlog, self.subjects.get(key)
+        if not backlog or subject is None or self.plan.content is None:
+            return False
+        return any(wish.record.name in backlog for wish in subject.wishes.wishes)
 
     def _replace(self, key: Hashable, before: Subject | None, after: Subject | None) -> None:
         self.untold[key] = None

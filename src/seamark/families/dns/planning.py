@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from seamark.families.dns.plan import Claim, Name, NamePlan, Planner
@@ -14,6 +15,7 @@ from seamark.families.dns.state import Adjusted, Ref
 from seamark.providers.dns.model import Change, Content, Record, Slot
 
 NOTHING = NamePlan()
+AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class ZonePlan:
 
     - A name is planned anew when something about it has changed, and only then. The plan is the same as one that is
       made from nothing.
+    - At most `AT_ONCE` names are planned in one go, so that a large change holds nobody up for long. A name that waits
+      in the `backlog` has no plan: what was planned before stands no more.
     - Of a source that is not in `living`, nothing is deleted: one that is empty from the start may be the wrong one.
     """
 
@@ -52,6 +56,7 @@ class ZonePlan:
         self._held_slots: Tally[Slot] = Tally()
         self._doomed: dict[str, Tally[tuple[Slot, Ref]]] = {}  # by name
         self._names: dict[str, NamePlan] = {}
+        self.backlog: dict[str, None] = {}  # names that are still to be planned
         self.content: Content | None = None
         self.pending: dict[str, tuple[Change, ...]] = {}  # by name, where there is something to do
         self.at: dict[Slot, Change] = {}  # the change that each record is part of
@@ -69,7 +74,7 @@ class ZonePlan:
         """Whether something of this object is on the server."""
         if self._rules.registry == "txt":
             return any(True for _ in self.registry.of(stake.ref.resource))
-        return any(slot in self.name(slot[0]).lingering for slot in stake.doomed)
+        return any(slot[0] in self.backlog or slot in self.name(slot[0]).lingering for slot in stake.doomed)
 
     def follow(
         self, content: Content | None, stakes: Mapping[Hashable, Stake | None], living: frozenset[str]
@@ -78,19 +83,28 @@ class ZonePlan:
         touched: dict[str, None] = {}
         for who, stake in stakes.items():
             touched.update(dict.fromkeys(self._take(who, stake)))
-        if content is None:
-            return touched
-        if self.content is None:
-            touched.update(dict.fromkeys(self._claims))
-        touched.update(self._read(content))
+        if content is not None:
+            touched.update(self._read(content))
         if living != self._living:
             self._living = living
             touched.update(dict.fromkeys(self.registry.names()))
         answered = [name for name, asks in self.asked.items() if any(one in (self.adjusted or {}) for one in asks)]
         touched.update(dict.fromkeys(answered))
         for name in touched:
-            self._plan(name)
-        return touched
+            self._drop(name)
+        self.backlog.update(touched)
+        return self._work_off()
+
+    def _work_off(self) -> dict[str, None]:
+        """Nothing is planned on a guess: not before it is known what the server holds."""
+        content = self.content
+        if content is None:
+            return {}
+        planned = dict.fromkeys(islice(self.backlog, AT_ONCE))
+        for name in planned:
+            del self.backlog[name]
+            self._plan(name, content)
+        return planned
 
     # ---- who has what to do with the zone
 
@@ -143,41 +157,45 @@ class ZonePlan:
 
     # ---- what is to be done
 
-    def _plan(self, name: str) -> None:
-        assert self.content is not None, "nothing is planned on a guess"
-        before = self._names.pop(name, NOTHING)
+    def _drop(self, name: str) -> None:
+        before = self._names.pop(name, None)
+        if before is None:
+            return
         for change in before.changes:
             for part in change.parts:
                 self.at.pop(part.record.slot, None)
-        owned = self._owned(name)
+        self.asked.pop(name, None)
+        self.pending.pop(name, None)
+        for verdict in before.verdicts.values():
+            if verdict.in_place:
+                _count(self.right, verdict.slot[1], -1)
+
+    def _plan(self, name: str, content: Content) -> None:
+        owned = self._owned(name, content)
         claims = sorted(
             (claim for some in self._claims.get(name, {}).values() for claim in some),
             key=lambda claim: (claim.ref, claim.index),
         )
-        plan = NOTHING
-        if claims or owned:
-            plan = self._planner.plan(
-                Name(name, self.content.at(name), owned, claims, self._let_alone(owned), self.adjusted)
-            )
-            self._names[name] = plan
-        self.asked.pop(name, None)
+        if not claims and not owned:
+            return
+        held = self._let_alone(owned)
+        plan = self._planner.plan(Name(name, content.at(name), owned, claims, held, self.adjusted))
+        self._names[name] = plan
         if plan.asks:
             self.asked[name] = plan.asks
-        self.pending.pop(name, None)
         if plan.changes:
             self.pending[name] = plan.changes
         self.at |= {part.record.slot: change for change in plan.changes for part in change.parts}
-        for verdicts, sign in ((before.verdicts, -1), (plan.verdicts, 1)):
-            for verdict in verdicts.values():
-                if verdict.in_place:
-                    _count(self.right, verdict.slot[1], sign)
+        for verdict in plan.verdicts.values():
+            if verdict.in_place:
+                _count(self.right, verdict.slot[1], 1)
 
-    def _owned(self, name: str) -> Owned:
+    def _owned(self, name: str, content: Content) -> Owned:
         if self._rules.registry == "txt":
             return self.registry.at(name)
         # Without ownership records only what a going object names is known to be ours.
-        content, doomed = self.content, sorted(self._doomed.get(name, ()), reverse=True)
-        standing = [(slot, ref, content.get(slot)) for slot, ref in doomed] if content is not None else []
+        doomed = sorted(self._doomed.get(name, ()), reverse=True)
+        standing = [(slot, ref, content.get(slot)) for slot, ref in doomed]
         return {
             slot: Ownership(self._rules.owner, ref.resource, record, "")
             for slot, ref, record in standing

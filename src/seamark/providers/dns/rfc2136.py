@@ -56,7 +56,7 @@ class Rfc2136Provider:
             return await self._followers[zone].read()
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None:
-        message = self._update(zone, changes)
+        message = await asyncio.to_thread(self._update, zone, changes)  # it takes a while
         async with self._gate:
             rcode = await self._send(message)
             if rcode == dns.rcode.NOERROR:

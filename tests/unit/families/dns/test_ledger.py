@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seamark.families.dns import planning
 from seamark.families.dns.ledger import Ledger, Subject
 from seamark.families.dns.planning import ZonePlan
 from seamark.families.dns.rules import Policy, Rules
@@ -117,7 +118,9 @@ def settled(count: int) -> tuple[Ledger, MemoryProvider]:
         {f"o{number}": subject(claim(f"o{number}", f"h{number} A 192.0.2.1")) for number in range(count)},
         CRD,
     )
-    ledger.told()
+    while ledger.plan.backlog:
+        ledger.follow(provider.content(ZONE), {}, CRD)
+    ledger.told(list(ledger.untold))
     return ledger, provider
 
 
@@ -126,7 +129,7 @@ def test_a_change_of_one_object_concerns_that_one_and_who_shares_its_names() -> 
     rival = subject(claim("late", "h7 A 192.0.2.9", ttl=60))
     ledger.follow(provider.content(ZONE), {"late": rival}, CRD)
     assert set(ledger.untold) == {"late", "o7"}
-    ledger.told()
+    ledger.told(list(ledger.untold))
     provider.remove(f"h3.{ZONE}", "A")
     ledger.follow(provider.content(ZONE), {}, CRD)
     assert set(ledger.untold) == {"o3"}
@@ -146,7 +149,7 @@ def test_what_the_server_says_of_the_zone_concerns_everybody_and_of_a_record_tho
     refused = Change((f"h2.{ZONE}", "A", ""), ())
     ledger.heard((True, True, ""), {})
     assert len(ledger.untold) == 5
-    ledger.told()
+    ledger.told(list(ledger.untold))
     ledger.heard((True, True, ""), {})
     assert not ledger.untold
     ledger.heard((True, True, "no answer"), {refused: "REFUSED"})
@@ -160,3 +163,30 @@ def test_a_source_that_is_empty_from_the_start_deletes_nothing() -> None:
     assert plan.changes == ()
     plan.follow(holds, {}, CRD)
     assert sorted(told(plan.changes)) == ["delete a-api owner", "delete a-www owner", "delete api A", "delete www A"]
+
+
+def test_a_large_change_is_planned_and_told_in_pieces() -> None:
+    ledger, provider = Ledger(ZONE, rules()), MemoryProvider((ZONE,))
+    count = 3 * planning.AT_ONCE
+    objects = {f"o{number}": subject(claim(f"o{number}", f"h{number} A 192.0.2.1")) for number in range(count)}
+    ledger.follow(provider.content(ZONE), objects, CRD)
+    assert ledger.more
+    assert len(ledger.plan.changes) == len(ledger.news()) == planning.AT_ONCE  # nobody is told what is not planned
+    for _ in range(2):
+        ledger.told(ledger.news())
+        ledger.follow(provider.content(ZONE), {}, CRD)
+    assert len(ledger.plan.changes) == count
+    ledger.told(ledger.news())
+    assert not ledger.more
+    assert not ledger.untold
+
+
+def test_what_was_planned_for_a_name_that_has_changed_stands_no_more() -> None:
+    ledger, provider = settled(planning.AT_ONCE + 50)
+    for number in range(planning.AT_ONCE + 50):
+        provider.remove(f"h{number}.{ZONE}", "A")
+    last = f"h{planning.AT_ONCE + 49}.{ZONE}"
+    ledger.follow(provider.content(ZONE), {}, CRD)
+    assert last in ledger.plan.backlog
+    assert ledger.plan.name(last).verdicts == {}
+    assert len(ledger.plan.changes) == planning.AT_ONCE

@@ -74,6 +74,7 @@ def plan(holds: Content, *claims: Claim, under: Rules | None = None, stakes: Ite
     made = ZonePlan(under)
     given = [*(Stake(one.ref, (one,)) for one in claims), *stakes]
     touched = made.follow(holds, dict(enumerate(given)), under.sources)
+    assert not made.backlog
     return Planned(made.changes, {who: one for name in touched for who, one in made.name(name).verdicts.items()})
 
 
