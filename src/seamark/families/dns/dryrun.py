@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from seamark.api.dns import DNSEndpoint
+from seamark.api.dnssources import GATEWAY, AddressedGateway, AddressedNode
+from seamark.api.meta import Object
+from seamark.core.client import Client
+from seamark.core.errors import Gone
 from seamark.families.dns.ledger import Subject, claims_of
 from seamark.families.dns.planning import ZonePlan
-from seamark.families.dns.reading import Readings
+from seamark.families.dns.reading import Readings, other_subject
 from seamark.families.dns.rules import Rules
+from seamark.families.dns.sources import SOURCES, Around
 from seamark.families.dns.state import Adjust
 from seamark.families.dns.work import Work
 from seamark.providers.dns.model import Change, Provider, Record
+
+T = TypeVar("T", bound=Object)
 
 
 @dataclass(frozen=True)
@@ -43,6 +51,27 @@ async def dry_run(
     for zone in rules.zones:
         found += await _zone(provider, rules, zone, subjects)
     return found
+
+
+async def other_subjects(client: Client, rules: Rules) -> list[Subject]:
+    """Services, Ingresses, Gateways and routes as they are now, if they are read."""
+    sources = [SOURCES[name] for name in sorted(rules.sources & set(SOURCES))]
+    routes = any(source.kind.RESOURCE.group == GATEWAY for source in sources)
+    gateways = {one.key: one for one in await _listed(client, AddressedGateway)} if routes else {}
+    nodes = tuple(await _listed(client, AddressedNode)) if "service" in rules.sources else ()
+    around = Around(gateways.get, nodes)
+    return [
+        other_subject(source, obj, around, rules)
+        for source in sources
+        for obj in await _listed(client, source.kind, rules.namespace)
+    ]
+
+
+async def _listed(client: Client, kind: type[T], namespace: str = "") -> list[T]:
+    try:
+        return list(await client.list(kind, namespace=namespace))
+    except Gone:
+        return []  # the Gateway API may not be installed
 
 
 async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[Subject]) -> list[Planned]:

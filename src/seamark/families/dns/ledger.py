@@ -57,7 +57,7 @@ def claims_of(ref: Ref, wishes: Wishes, *, settled: bool) -> Mapping[str, tuple[
     return {zone: tuple(some) for zone, some in found.items()}
 
 
-AT_ONCE = 1000  # objects that are spoken about in one pass
+AT_ONCE = 500  # objects that are spoken about in one pass
 Mood = tuple[bool, bool, str]  # what concerns every object of a zone: known, fresh, trouble
 
 

@@ -199,19 +199,24 @@ class ZoneReader:
         return {key: self._other(source, obj) for key, (source, obj) in list(self._leaning.items())}
 
     def _other(self, source: SourceKind, obj: Any) -> Subject:
-        meta = obj.metadata
-        ref = Ref(source.name, meta.namespace, meta.name)
-        key = (source.name, obj.key)
-        self._leaning.pop(key, None)
+        subject = other_subject(source, obj, self._around, self._rules)
+        self._leaning.pop(subject.key, None)
         if source.leans(obj):
-            self._leaning[key] = (source, obj)
-        found = wishes(endpoints_of(source, obj, self._around, create_ptr=self._rules.create_ptr), self._rules)
-        return Subject(
-            ref=ref,
-            key=key,
-            uid=meta.uid,
-            generation=meta.generation,
-            wishes=found,
-            claims=claims_of(ref, found, settled=True),
-            hidden=hidden(obj, self._rules) or found == Wishes(),  # without an address, what stands is let alone
-        )
+            self._leaning[subject.key] = (source, obj)
+        return subject
+
+
+def other_subject(source: SourceKind, obj: Any, around: Around, rules: Rules) -> Subject:
+    """An object of another kind than DNSEndpoint, by its annotations and status."""
+    meta = obj.metadata
+    ref = Ref(source.name, meta.namespace, meta.name)
+    found = wishes(endpoints_of(source, obj, around, create_ptr=rules.create_ptr), rules)
+    return Subject(
+        ref=ref,
+        key=(source.name, obj.key),
+        uid=meta.uid,
+        generation=meta.generation,
+        wishes=found,
+        claims=claims_of(ref, found, settled=True),
+        hidden=hidden(obj, rules) or found == Wishes(),  # without an address, what stands is let alone
+    )

@@ -168,7 +168,9 @@ def test_a_source_that_is_empty_from_the_start_deletes_nothing() -> None:
 def test_a_large_change_is_planned_and_told_in_pieces() -> None:
     ledger, provider = Ledger(ZONE, rules()), MemoryProvider((ZONE,))
     count = 3 * planning.AT_ONCE
-    objects = {f"o{number}": subject(claim(f"o{number}", f"h{number} A 192.0.2.1")) for number in range(count)}
+    objects: dict[Hashable, Subject | None] = {
+        f"o{number}": subject(claim(f"o{number}", f"h{number} A 192.0.2.1")) for number in range(count)
+    }
     ledger.follow(provider.content(ZONE), objects, CRD)
     assert ledger.more
     assert len(ledger.plan.changes) == len(ledger.news()) == planning.AT_ONCE  # nobody is told what is not planned
