@@ -110,7 +110,8 @@ async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: f
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     declared = controllers(provider, rules_of(settings, provider), timing_of(settings))
     identity = f"{socket.gethostname()}-{os.getpid()}"
-    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, Settings())
+    core = load(Settings, environment=os.environ, flags={})
+    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, core)
     work = asyncio.get_running_loop().create_task(operator.run())
     try:
         return await answered(operator, seconds)
