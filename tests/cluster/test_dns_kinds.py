@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from random import Random
@@ -105,3 +108,37 @@ def test_an_object_costs_one_mark_and_one_status_and_goes_with_its_records(
             )
 
     asyncio.run(story())
+
+
+def seamark(plane: ControlPlane, *words: str) -> subprocess.CompletedProcess[str]:
+    mine = {"SEAMARK_DNS_ZONES": ZONE, "SEAMARK_NAMESPACE": "default", "COLUMNS": "200"}
+    program = [sys.executable, "-c", "from seamark.cli.main import main; main()"]
+    command = [*program, "dns", *words, "--kubeconfig", str(plane.kubeconfig)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **mine}, timeout=120)
+
+
+def test_a_dry_run_prints_a_table_and_once_ends_with_what_is_not_served(
+    control_plane: ControlPlane, namespace: str
+) -> None:
+    install(control_plane, DNS_ENDPOINT)
+    request(control_plane, "POST", DNSEndpoint.RESOURCE.path(namespace), manifest("www"))
+    request(control_plane, "POST", DNSEndpoint.RESOURCE.path(namespace), manifest("bad", targets=["nonsense"]))
+    path = DNSEndpoint.RESOURCE.path(namespace, "www")
+
+    planned = seamark(control_plane, "run", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "create" in planned.stdout
+    assert f"www.{ZONE}" in planned.stdout
+    assert "'nonsense' is not an IPv4 address" in planned.stdout
+    assert "finalizers" not in request(control_plane, "GET", path).body["metadata"]  # nothing was written
+
+    synced = seamark(control_plane, "run", "--once")
+    assert synced.returncode == 1
+    assert f"{namespace}/bad: " in synced.stderr
+    assert f"{namespace}/www: " not in synced.stderr
+    said = {one["type"]: one["status"] for one in request(control_plane, "GET", path).body["status"]["conditions"]}
+    assert said == {"Accepted": "True", "Ready": "True"}
+    for name in ("www", "bad"):
+        marks = {"metadata": {"finalizers": None}}
+        merge = "application/merge-patch+json"
+        request(control_plane, "PATCH", DNSEndpoint.RESOURCE.path(namespace, name), marks, content_type=merge)

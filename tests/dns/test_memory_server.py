@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 
 import dns.asyncquery
@@ -11,10 +12,14 @@ import dns.message
 import dns.rcode
 import pytest
 
+from seamark.cli.devdns import DEFAULTS, give_names
 from seamark.cluster.real.ports import Ports
+from seamark.families.dns.rules import Rules
+from seamark.families.dns.settings import DnsSettings, loaded, provider_of
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
-from seamark.providers.dns.server import MemoryServer
+from seamark.providers.dns.server import MemoryServer, ServedMemory
+from tests.dns.running import cluster, endpoint, operating, until
 
 ZONE = "example.test"
 HOST = "127.0.0.1"
@@ -98,3 +103,58 @@ def test_dig_says_what_is_there() -> None:
 def test_junk_is_dropped_or_answered_and_ends_nothing(junk: bytes) -> None:
     answer = MemoryServer(zone()).answer(junk, largest=512)
     assert answer is None or len(answer) <= 512
+
+
+def test_an_operators_records_are_answered_where_its_settings_say() -> None:
+    async def story() -> str:
+        ports = Ports(HOST)
+        port = ports.reserve()
+        provider = provider_of(DnsSettings(dns_zones=(ZONE,), dns_memory_address=f"{HOST}:{port}"))
+        world = cluster()
+        world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.7"))
+        try:
+            async with operating(world, provider, Rules(zones=(ZONE,), owner="me")):
+                await until(lambda: world.ready("www"), lambda: world.says("www"))
+                command = ["dig", "+short", f"@{HOST}", "-p", str(port), f"www.{ZONE}", "A"]
+                done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
+                return done.stdout
+        finally:
+            await provider.close()
+            ports.close()
+
+    assert asyncio.run(story()).split() == ["192.0.2.7"]
+
+
+def test_a_port_that_can_not_be_had_is_told_on_the_objects() -> None:
+    async def story() -> tuple[str, str, str]:
+        ports = Ports(HOST)
+        port = ports.reserve()
+        first, second = ServedMemory((ZONE,), HOST, port), ServedMemory((ZONE,), HOST, port)
+        world = cluster()
+        world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.7"))
+        try:
+            await first.read(ZONE)
+            async with operating(world, second, Rules(zones=(ZONE,), owner="me")):
+                await until(lambda: world.says("www")[1] == "Failed", lambda: world.says("www"))
+                said = world.says("www")
+                await first.close()
+                await until(lambda: world.ready("www"), lambda: world.says("www"), 40)
+                return said
+        finally:
+            await first.close()
+            await second.close()
+            ports.close()
+
+    assert "can't serve DNS on 127.0.0.1:" in asyncio.run(story())[2]
+
+
+def test_dev_gives_names_unless_somebody_has_set_them_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("SEAMARK_DNS_")]:
+        monkeypatch.delenv(name)
+    for name in DEFAULTS:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    assert give_names() == "dig @127.0.0.1 -p 10053 www.example.test"
+    assert isinstance(provider_of(loaded()), ServedMemory)
+    monkeypatch.setenv("SEAMARK_DNS_PROVIDER", "rfc2136")
+    assert give_names() == ""

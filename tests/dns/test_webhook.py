@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -14,6 +15,7 @@ from aiohttp import web
 
 from seamark.cluster.real.ports import Ports
 from seamark.core.errors import Retry
+from seamark.families.dns.dryrun import dry_run
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Part, Record, RecordRefused, Unwritable
@@ -115,6 +117,38 @@ def test_the_operator_serves_records_through_a_webhook_provider_and_one_refused_
                 await until(lambda: world.get("h0") is None, lambda: world.says("h0"))
                 assert memory.content(ZONE).at(f"h0.{ZONE}") == ()
                 assert memory.content(ZONE).at(f"a-h0.{ZONE}") == ()
+
+    asyncio.run(story())
+
+
+class Particular(MemoryProvider):
+    """Takes no TTL below an hour, and no name that is shy."""
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]:
+        lasting = [replace(record, ttl=max(3600, record.ttl)) for record in records]
+        return [record for record in lasting if not record.name.startswith("shy.")]
+
+
+def test_records_are_as_the_provider_would_rather_have_them() -> None:
+    """`POST /adjustendpoints`: the plan is made of what it answers, so that what it changed is no drift."""
+
+    async def story() -> None:
+        memory = Particular((ZONE,))
+        world = cluster()
+        world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1", recordTTL=60))
+        world.apply("shy", endpoint(f"shy.{ZONE}", "A", "192.0.2.1"))
+        async with serving(WebhookServer(memory).app) as url, client_of(url) as provider:
+            rules = Rules(zones=provider.zones, owner="me", set_identifiers=True)
+            async with operating(world, provider, rules):
+                await until(lambda: world.ready("www"), lambda: world.says("www"))
+                await until(lambda: world.says("shy")[0] == "False", lambda: world.says("shy"))
+                assert f"the provider does not take shy.{ZONE} A" in world.says("shy")[2]
+                assert memory.content(ZONE).at(f"www.{ZONE}")[0].ttl == 3600
+                updates, reads = provider.updates, memory.reads
+                await until(lambda: memory.reads > reads + 6, "the provider is read a few times")
+                assert provider.updates == updates
+            found = await dry_run(provider, rules, [])
+            assert found == []
 
     asyncio.run(story())
 

@@ -51,6 +51,26 @@ class NamedIngressSpec(Wire, frozen=True, kw_only=True):
     tls: tuple[IngressTls, ...] | None = None
 
 
+class NodeAddress(Wire, frozen=True, kw_only=True):
+    type: str = ""
+    address: str = ""
+
+
+class NodeSpec(Wire, frozen=True, kw_only=True):
+    unschedulable: bool = False
+
+
+class NodeStatus(Wire, frozen=True, kw_only=True):
+    addresses: tuple[NodeAddress, ...] | None = None
+
+
+class AddressedNode(Object, frozen=True, kw_only=True):
+    RESOURCE: ClassVar[Resource] = Resource("", "v1", "Node", "nodes", namespaced=False)
+
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
 class NamedIngress(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("networking.k8s.io", "v1", "Ingress", "ingresses")
 

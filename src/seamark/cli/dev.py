@@ -20,6 +20,7 @@ from rich.table import Table
 
 from seamark.api.crd import manifests
 from seamark.api.meta import Condition
+from seamark.cli.devdns import give_names
 from seamark.cli.families import FAMILIES
 from seamark.cli.progress import shown
 from seamark.cli.run import supervise
@@ -48,6 +49,7 @@ def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
     if not files:
         raise UserError(f"no manifests in {examples}", hint="name a folder that has some with --examples")
     log.configure("error")
+    give_names()
     with shown() as tell:
         find(tell)
     began = time.monotonic()
@@ -102,6 +104,8 @@ async def live_table(operator: Operator, plane: ControlPlane, began: float) -> N
     console.print(f"A cluster at {plane.url}, {time.monotonic() - began:.1f} s after the start. Try:")
     console.print(f"  kubectl --kubeconfig {plane.kubeconfig} get greetings -o wide -w", soft_wrap=True)
     console.print(f"  kubectl --kubeconfig {plane.kubeconfig} delete configmap hello", soft_wrap=True)
+    if asking := give_names():
+        console.print(f"  {asking}", soft_wrap=True)
     console.print("Ctrl-C ends it and leaves nothing behind.\n")
     with Live(console=console, refresh_per_second=4) as live:
         while True:

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from random import Random
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import uvloop
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from seamark.api.dns import DNSEndpoint
+from seamark.cli.run import run as operate
 from seamark.core import log
 from seamark.core.client import Client
 from seamark.core.clock import SystemClock
@@ -23,10 +24,11 @@ from seamark.core.connection import connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
+from seamark.core.settings import Settings, load
 from seamark.families.dns.controller import controllers
-from seamark.families.dns.dryrun import Planned, dry_run
+from seamark.families.dns.dryrun import Planned, dry_run, other_subjects
 from seamark.families.dns.once import answered
+from seamark.families.dns.reading import CRD
 from seamark.families.dns.settings import DnsSettings, loaded, provider_of, rules_of, timing_of
 from seamark.providers.dns.webhook_server import WebhookServer
 
@@ -34,8 +36,29 @@ app = typer.Typer(no_args_is_help=True, help="DNS records: what would be done, a
 
 Kubeconfig = Annotated[str, typer.Option(help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option(help="Which context of it.")]
+Once = Annotated[bool, typer.Option("--once", help="Sync once and end, as `seamark dns sync` does.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, as `seamark dns plan` does.")]
 Seconds = Annotated[float, typer.Option(help="How long to wait for answers.")]
 Address = Annotated[str, typer.Option(help="Where to listen, as HOST:PORT.")]
+
+
+@app.command("run")
+def run_dns(
+    once: Once = False,
+    dry_run: DryRun = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+    seconds: Seconds = 300.0,
+) -> None:
+    """Run the operator with this family alone. `--once` and `--dry-run` are as in ExternalDNS."""
+    if dry_run:
+        plan(kubeconfig, context)
+    elif once:
+        sync(kubeconfig, context, seconds)
+    else:
+        given: dict[str, Any] = {"kubeconfig": kubeconfig, "context": context}
+        flags = {name: value for name, value in given.items() if value}
+        operate(load(Settings, environment=os.environ, flags={**flags, "families": ("dns",)}))
 
 
 @app.command("plan")
@@ -73,8 +96,9 @@ async def _plan(settings: DnsSettings, kubeconfig: str, context: str) -> list[Pl
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
         client = Client(transport, manager="seamark")
-        endpoints = await client.list(DNSEndpoint, namespace=settings.dns_namespace)
-        return await dry_run(provider, rules_of(settings, provider), endpoints)
+        rules = rules_of(settings, provider)
+        endpoints = await client.list(DNSEndpoint, namespace=settings.dns_namespace) if CRD in rules.sources else []
+        return await dry_run(provider, rules, endpoints, await other_subjects(client, rules))
     finally:
         await transport.close()
         await provider.close()
@@ -86,7 +110,8 @@ async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: f
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     declared = controllers(provider, rules_of(settings, provider), timing_of(settings))
     identity = f"{socket.gethostname()}-{os.getpid()}"
-    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, Settings())
+    core = load(Settings, environment=os.environ, flags={})
+    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, core)
     work = asyncio.get_running_loop().create_task(operator.run())
     try:
         return await answered(operator, seconds)

@@ -69,18 +69,19 @@ class Names:
         for type_ in TYPES:
             prefix, suffix = self._filled(self.prefix, type_.lower()), self._filled(self.suffix, type_.lower())
             marker = "" if self._templated else f"{type_.lower()}-"
-            if not name.startswith(prefix + marker):
-                continue
-            rest = name[len(prefix + marker) :]
-            if suffix:
-                head, found, tail = rest.partition(suffix)
-                if not found or (tail and not tail.startswith(".")) or "." in head:
-                    continue
-                rest = head + tail
-            first, *others = rest.split(".", 1)
-            if first:
+            rest = _stripped(name, prefix + marker, suffix)
+            if rest is not None:
+                first, *others = rest.split(".", 1)
                 return ".".join(["*" if self.wildcard and first == self.wildcard else first, *others]), type_
         return None
+
+    def younger(self, place: str) -> tuple[str, ...]:
+        """The names whose older ownership record would be here."""
+        name = _stripped(place, self._filled(self.prefix, ""), self._filled(self.suffix, ""))
+        if name is None:
+            return ()
+        first, *rest = name.split(".", 1)
+        return (name, ".".join(["*", *rest])) if self.wildcard and first == self.wildcard else (name,)
 
     @property
     def _templated(self) -> bool:
@@ -91,6 +92,19 @@ class Names:
 
     def _starless(self, first: str) -> str:
         return self.wildcard if first == "*" and self.wildcard else first
+
+
+def _stripped(name: str, prefix: str, suffix: str) -> str | None:
+    """Without what stands before and behind its first label; None if that does not stand there."""
+    if not name.startswith(prefix):
+        return None
+    rest = name[len(prefix) :]
+    if suffix:
+        head, found, tail = rest.partition(suffix)
+        if not found or (tail and not tail.startswith(".")) or "." in head:
+            return None
+        rest = head + tail
+    return None if not rest or rest.startswith(".") else rest
 
 
 @dataclass(frozen=True)

@@ -242,6 +242,19 @@ def test_a_failure_does_not_go_stale_and_so_calls_nobody() -> None:
     scenario(outside, test)
 
 
+def test_the_same_failure_again_wakes_nobody_and_another_does() -> None:
+    outside = Outside(took=0, answers=[Refused("no"), Refused("no"), Refused("still no")])
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [Call("t", "probe")])
+        await asyncio.sleep(600)
+
+    scenario(outside, test)
+    moments = outside.moments
+    assert len(moments) == 4
+    assert [moment for moment, _ in outside.woken] == [moments[0], moments[2], moments[3]]
+
+
 def test_it_is_known_since_when_an_answer_is_under_way() -> None:
     outside = Outside(took=3)
 

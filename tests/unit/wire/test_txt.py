@@ -50,6 +50,18 @@ def test_older_names_have_no_type_and_there_are_none_for_aaaa() -> None:
     assert Names(prefix="txt-").owned("txt-www.example.org") is None
 
 
+@pytest.mark.parametrize(
+    "names",
+    [Names(), Names(prefix="txt."), Names(suffix="-txt"), Names(suffix="-%{record_type}"), Names(wildcard="any")],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["www.example.org", "*.example.org", "example.org"])
+def test_an_older_name_leads_back_to_those_it_may_be_about(names: Names, name: str) -> None:
+    place = names.older(name, "A")
+    assert place is not None
+    assert name in names.younger(place)
+
+
 AFFIX = st.sampled_from(["", "txt-", "txt.", "%{record_type}-x-"])
 LABEL = st.from_regex(r"[b-z][b-z0-9]{0,8}", fullmatch=True)
 

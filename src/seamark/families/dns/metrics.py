@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections import Counter as Tally
-from collections.abc import Iterable
 
 from prometheus_client import Counter, Gauge
 from prometheus_client.registry import Collector
 
-from seamark.families.dns.plan import Plan
-from seamark.families.dns.zone import Subject
-from seamark.providers.dns.model import Content
+from seamark.families.dns.ledger import Ledger
+
+# Older dashboards have a metric for each of two types.
+OLDER = {"source": "Records wished for", "registry": "Records held", "controller_verified": "Wished for and held"}
+_Counts = tuple[dict[str, int], ...]  # wished, held, right: by type
 
 
 class DnsMetrics:
@@ -29,6 +29,13 @@ class DnsMetrics:
         self.verified = Gauge(
             f"{names}controller_verified_records", "Wished for and held, by type", ["record_type"], registry=None
         )
+        self.by_type = {
+            (place, type_): Gauge(f"{names}{what}_{type_.lower()}_records", f"{words}: {type_}", registry=None)
+            for place, (what, words) in enumerate(OLDER.items())
+            for type_ in ("A", "AAAA")
+        }
+        self.source_errors = Counter(f"{names}source_errors", "Records that can't be right", registry=None)
+        self.no_op_runs = Counter(f"{names}controller_no_op_runs", "Reads that found nothing new", registry=None)
         self.errors = Counter(f"{names}registry_errors", "Reads and updates that failed", registry=None)
         self.soft_errors = Gauge(
             f"{names}controller_consecutive_soft_errors", "Failures since the last success", registry=None
@@ -42,13 +49,12 @@ class DnsMetrics:
         self.updates = Counter("seamark_dns_update_messages", "Updates sent to name servers", registry=None)
         self.refused = Gauge("seamark_dns_refused_records", "Records that a server refuses", ["zone"], registry=None)
         self.pending = Gauge("seamark_dns_pending_changes", "Changes that are still to come", ["zone"], registry=None)
-        self._zones: dict[str, tuple[Tally[str], Tally[str], Tally[str]]] = {}
-        self._held: dict[str, tuple[Content, Tally[str]]] = {}
-        self._types: set[str] = set()
+        self._zones: dict[str, _Counts] = {}
+        self._invalid: dict[str, int] = {}
 
     @property
     def collectors(self) -> tuple[Collector, ...]:
-        return tuple(one for one in vars(self).values() if isinstance(one, Counter | Gauge))
+        return (*(one for one in vars(self).values() if isinstance(one, Counter | Gauge)), *self.by_type.values())
 
     def synced(self) -> None:
         now = time.time()
@@ -61,30 +67,22 @@ class DnsMetrics:
         self.soft_errors.inc()
         self.errors.inc()
 
-    def planned(self, zone: str, subjects: Iterable[Subject], plan: Plan | None, content: Content | None) -> None:
+    def planned(self, ledger: Ledger) -> None:
         """A zone was planned: what is wished for there, what is held, and what of it is right."""
-        wished = Tally(claim.record.type for one in subjects for claim in one.claims.get(zone, ()))
-        held = self._counted(zone, content) if content is not None else Tally[str]()
-        verdicts = plan.verdicts.values() if plan is not None else ()
-        right = Tally(verdict.slot[1] for verdict in verdicts if verdict.in_place)
-        self._zones[zone] = (wished, held, right)
-        self.pending.labels(zone).set(len(plan.changes) if plan is not None else 0)
-        self._show()
-
-    def _counted(self, zone: str, content: Content) -> Tally[str]:
-        """By type; counted once for each content."""
-        known = self._held.get(zone)
-        if known is None or known[0] is not content:
-            known = (content, Tally(record.type for record in content))
-            self._held[zone] = known
-        return known[1]
-
-    def _show(self) -> None:
-        gauges = (self.source_records, self.registry_records, self.verified)
-        sums = [sum((one[place] for one in self._zones.values()), Tally[str]()) for place in range(3)]
-        self._types |= {type_ for tally in sums for type_ in tally}
-        for gauge, tally in zip(gauges, sums, strict=True):
-            for type_ in self._types:
-                gauge.labels(type_.lower()).set(tally[type_])
-        self.source.set(sum(sums[0].values()))
-        self.registry.set(sum(sums[1].values()))
+        plan = ledger.plan
+        self.pending.labels(ledger.zone).set(sum(map(len, plan.pending.values())))
+        self.source_errors.inc(ledger.invalid - self._invalid.get(ledger.zone, 0))
+        self._invalid[ledger.zone] = ledger.invalid
+        now: _Counts = (dict(ledger.wished), dict(plan.held), dict(plan.right))
+        before = self._zones.get(ledger.zone, ({}, {}, {}))
+        self._zones[ledger.zone] = now
+        if now == before:
+            return
+        for place, gauge in enumerate((self.source_records, self.registry_records, self.verified)):
+            for type_ in {**before[place], **now[place]}:
+                total = sum(one[place].get(type_, 0) for one in self._zones.values())
+                gauge.labels(type_.lower()).set(total)
+                if (place, type_) in self.by_type:
+                    self.by_type[(place, type_)].set(total)
+        self.source.set(sum(sum(one[0].values()) for one in self._zones.values()))
+        self.registry.set(sum(sum(one[1].values()) for one in self._zones.values()))

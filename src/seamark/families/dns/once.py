@@ -10,6 +10,7 @@ from seamark.core.operator import Operator
 from seamark.families.dns.state import READY
 
 LOOK = 0.1
+SETTLED = 2.0  # seconds without work that count as an end
 
 
 async def answered(operator: Operator, seconds: float) -> list[str]:
@@ -18,13 +19,27 @@ async def answered(operator: Operator, seconds: float) -> list[str]:
     A refusal is an answer. What is being deleted has to go.
     """
     deadline = asyncio.get_running_loop().time() + seconds
-    informer = operator.informers[DNSEndpoint]
+    informer = operator.informers.get(DNSEndpoint)
+    if informer is None:
+        return await _without_statements(operator, deadline)
     while not (operator.quiet and informer.synced and all(map(_has_answer, informer.cache))):
         if asyncio.get_running_loop().time() > deadline:
             break
         await asyncio.sleep(LOOK)
     ready = {endpoint.key: _ready(endpoint) for endpoint in informer.cache}
     return [f"{key}: {words}" for key, (status, words) in sorted(ready.items()) if status != TRUE]
+
+
+async def _without_statements(operator: Operator, deadline: float) -> list[str]:
+    """Without the crd source nobody says how it went: all is done when there is nothing to do for a while."""
+    loop = asyncio.get_running_loop()
+    since = None
+    while since is None or loop.time() < since + SETTLED:
+        if loop.time() > deadline:
+            return ["it was not done in time"]
+        await asyncio.sleep(LOOK)
+        since = (since or loop.time()) if operator.quiet else None
+    return []
 
 
 def _has_answer(endpoint: DNSEndpoint) -> bool:

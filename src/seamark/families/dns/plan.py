@@ -1,4 +1,4 @@
-"""Plan(what the server holds, what is claimed, the rules) → changes, and a verdict on each claim. Pure.
+"""What the server holds at a name, what is claimed there, the rules → changes, and a verdict on each claim. Pure.
 
 - Claims for the same record with the same ttl are served together, with all their targets.
 - Otherwise who holds the record already wins; else fewer targets, then the order of names. A CNAME loses to anything
@@ -12,14 +12,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from seamark.families.dns.registry import Ownership, Registry
+from seamark.families.dns.registry import Owned, Ownership, Registry
 from seamark.families.dns.rules import Policy, Rules
-from seamark.families.dns.state import Ref
+from seamark.families.dns.state import Adjusted, Ref
 from seamark.families.dns.wishes import SINGLE
-from seamark.providers.dns.model import Change, Content, Part, Record, Slot
+from seamark.providers.dns.model import Change, Part, Record, Slot
 from seamark.wire.txt import RESOURCE
 
 
@@ -35,15 +35,6 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What is let alone: records of these objects, and these records. `doomed` are those of objects that go."""
-
-    refs: frozenset[Ref] = frozenset()
-    slots: frozenset[Slot] = frozenset()
-    doomed: tuple[tuple[Slot, Ref], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """In place, a change that is to come (`slot` is its), or the reason why neither."""
 
@@ -53,110 +44,104 @@ class Verdict:
     message: str = ""
 
 
-@dataclass(frozen=True)
-class Plan:
-    changes: tuple[Change, ...]
-    verdicts: Mapping[tuple[Ref, int], Verdict]
-    lingering: Mapping[Slot, Ownership]  # ours, and wanted by nobody
-    resources: frozenset[str]  # whose records are there under our ownership
+Verdicts = Mapping[tuple[Ref, int], Verdict]
 
 
-Verdicts = dict[tuple[Ref, int], Verdict]
+@dataclass(frozen=True, slots=True)
+class Name:
+    """All that decides about a name: what is there, whose that is, who claims it, and what is let alone."""
+
+    name: str
+    records: tuple[Record, ...]
+    owned: Owned
+    claims: Sequence[Claim]
+    held: frozenset[Slot] = frozenset()
+    adjusted: Adjusted | None = None  # None where the provider takes records as they are
+
+    def get(self, slot: Slot) -> Record | None:
+        return next((record for record in self.records if record.slot == slot), None)
 
 
-@dataclass
-class _Name:
-    """One name being planned."""
+@dataclass(frozen=True, slots=True)
+class NamePlan:
+    """What is to be done at a name, what is said of each claim, and what of ours nobody wants there.
 
-    parts: dict[Slot, tuple[Part, ...]] = field(default_factory=dict)
+    `asks`: how the provider would have these records is not known yet.
+    """
+
+    changes: tuple[Change, ...] = ()
     verdicts: Verdicts = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    lingering: Owned = field(default_factory=dict)
+    asks: tuple[Record, ...] = ()
 
 
 class Planner:
-    """Plans one zone. A name about which nothing has changed since the last plan is not planned again."""
+    """Plans one name at a time: nothing that is at another name changes what is to be done at this one."""
 
     def __init__(self, rules: Rules, registry: Registry) -> None:
         self._rules = rules
         self._registry = registry
-        self._planned: dict[str, tuple[object, _Name]] = {}
 
-    def plan(self, content: Content, claims: Iterable[Claim], held: Held) -> Plan:
-        owned = self._owned(content, held)
-        by_name: dict[str, list[Claim]] = {}
-        for claim in claims:
-            by_name.setdefault(claim.record.name, []).append(claim)
-        lingering = self._lingering(owned, by_name, held)
-        leftovers: dict[str, list[Slot]] = {}
+    def plan(self, name: Name) -> NamePlan:
+        lingering = self._lingering(name)
+        planning = _Planning(name, self._rules, self._registry)
         for slot in lingering:
-            leftovers.setdefault(slot[0], []).append(slot)
-        before, self._planned = self._planned, {}
-        changes: list[Change] = []
-        verdicts: Verdicts = {}
-        for name in [*by_name, *(name for name in leftovers if name not in by_name)]:
-            claimed, gone = by_name.get(name, []), leftovers.get(name, ())
-            inputs = (claimed, content.at(name), gone, [owned.get(slot) for slot in _slots(claimed, gone)])
-            known = before.get(name)
-            planned = known[1] if known is not None and known[0] == inputs else _Name()
-            if known is None or planned is not known[1]:
-                for slot in gone:
-                    self._remove(planned, content, slot, lingering)
-                self._name(planned, content, owned, claimed)
-                planned.changes = _changes(planned)
-            self._planned[name] = (inputs, planned)
-            changes += planned.changes
-            verdicts.update(planned.verdicts)
-        resources = frozenset(one.resource for one in owned.values() if self._rules.ours(one.owner))
-        return Plan(tuple(changes), verdicts, lingering, resources)
+            planning.remove(slot, lingering)
+        planning.claimed()
+        return NamePlan(tuple(_changes(planning.parts)), planning.verdicts, lingering, tuple(planning.asks))
 
-    def _owned(self, content: Content, held: Held) -> Mapping[Slot, Ownership]:
-        if self._rules.registry == "txt":
-            return self._registry.owned(content)
-        # Without ownership records only what a going object names is known to be ours.
-        standing = [(slot, ref, record) for slot, ref in held.doomed if (record := content.get(slot)) is not None]
-        return {slot: Ownership(self._rules.owner, ref.resource, record, "") for slot, ref, record in standing}
+    def _lingering(self, name: Name) -> dict[Slot, Ownership]:
+        claimed = {claim.record.slot for claim in name.claims}
+        return {
+            slot: ownership
+            for slot, ownership in name.owned.items()
+            if slot not in claimed and slot not in name.held and self._deletable(slot, ownership)
+        }
 
-    # ---- what goes
-
-    def _lingering(
-        self, owned: Mapping[Slot, Ownership], by_name: Mapping[str, Sequence[Claim]], held: Held
-    ) -> dict[Slot, Ownership]:
-        found = {}
-        for slot, ownership in owned.items():
-            claims = by_name.get(slot[0])
-            if claims and any(claim.record.slot == slot for claim in claims):
-                continue
-            if slot in held.slots:
-                continue
-            if self._deletable(slot, ownership, held):
-                found[slot] = ownership
-        return found
-
-    def _deletable(self, slot: Slot, ownership: Ownership, held: Held) -> bool:
+    def _deletable(self, slot: Slot, ownership: Ownership) -> bool:
         rules = self._rules
         ref = Ref.parse(ownership.resource)
-        if ref is None or ref in held.refs or not rules.ours(ownership.owner):
+        if ref is None or not rules.ours(ownership.owner):
             return False
         if ref.source not in rules.sources or (rules.namespace and ref.namespace != rules.namespace):
             return False
         return slot[1] in rules.types and rules.domains.match(slot[0])
 
-    def _remove(self, planned: _Name, content: Content, slot: Slot, going: Mapping[Slot, Ownership]) -> None:
+
+class _Planning:
+    """One name being planned."""
+
+    def __init__(self, name: Name, rules: Rules, registry: Registry) -> None:
+        self._name = name
+        self._rules = rules
+        self._registry = registry
+        self.parts: dict[Slot, tuple[Part, ...]] = {}
+        self.verdicts: dict[tuple[Ref, int], Verdict] = {}
+        self.asks: list[Record] = []
+
+    def remove(self, slot: Slot, going: Owned) -> None:
         if self._rules.policy is not Policy.SYNC:
             return
-        record, ownership = content.get(slot), going[slot]
+        record, ownership = self._name.get(slot), going[slot]
         gone = (Part(record, None),) if record is not None else ()
-        if ownership.older and _leaned_on(content, ownership, going):
-            planned.parts[slot] = gone
-        else:
-            planned.parts[slot] = (*gone, *self._registry.parts(slot, ownership, None))
+        typed = () if ownership.older else self._registry.parts(slot, ownership, None)
+        self.parts[slot] = (*gone, *typed, *self._without_older(going))
 
-    # ---- what is wanted
+    def _without_older(self, going: Container[Slot]) -> tuple[Part, ...]:
+        """An ownership record of ours without a type goes when nothing leans on it any more."""
+        older = self._registry.older(self._name.name)
+        if older is None or not self._rules.ours(older.owner):
+            return ()
+        if any(one is older and slot not in going for slot, one in self._name.owned.items()):
+            return ()
+        removal = self._registry.parts((older.record.name, "TXT", ""), older, None)
+        planned = [part for parts in self.parts.values() for part in parts]
+        return tuple(part for part in removal if part not in planned)
 
-    def _name(self, planned: _Name, content: Content, owned: Mapping[Slot, Ownership], claims: Sequence[Claim]) -> None:
-        verdicts = planned.verdicts
+    def claimed(self) -> None:
+        owned, verdicts = self._name.owned, self.verdicts
         slots: dict[Slot, list[Claim]] = {}
-        for claim in claims:
+        for claim in self._name.claims:
             slots.setdefault(claim.record.slot, []).append(claim)
         alone = [slot for slot in slots if slot[1] == "CNAME"]
         if alone and len(slots) > len(alone):
@@ -166,14 +151,14 @@ class Planner:
                     words = f"a CNAME can't be beside the {other.record.type} record of {_called(other.ref, claim.ref)}"
                     verdicts[(claim.ref, claim.index)] = Verdict(slot, reason="Conflict", message=words)
                 if slot in owned and self._rules.ours(owned[slot].owner):
-                    self._remove(planned, content, slot, owned)
+                    self.remove(slot, {slot: owned[slot]})
         for slot, rivals in slots.items():
             winners = self._winners(rivals, owned.get(slot))
             for claim in rivals:
                 if claim not in winners:
                     words = f"{claim.record} is already claimed by {_called(winners[0].ref, claim.ref)}"
                     verdicts[(claim.ref, claim.index)] = Verdict(slot, reason="Conflict", message=words)
-            verdict = self._slot(planned, content, owned, winners)
+            verdict = self._slot(winners)
             for claim in winners:
                 verdicts[(claim.ref, claim.index)] = verdict
 
@@ -194,25 +179,37 @@ class Planner:
         best = min(groups.values(), key=weight)
         return sorted(best, key=lambda claim: (claim.ref.resource != holder, claim.ref, claim.index))
 
-    def _slot(
-        self, planned: _Name, content: Content, owned: Mapping[Slot, Ownership], winners: Sequence[Claim]
-    ) -> Verdict:
+    def _slot(self, winners: Sequence[Claim]) -> Verdict:
         first = winners[0]
-        slot, standing = first.record.slot, content.get(first.record.slot)
-        ownership = owned.get(slot)
-        if foreign := self._foreign(planned, content, slot, standing, ownership):
+        slot, standing = first.record.slot, self._name.get(first.record.slot)
+        ownership = self._name.owned.get(slot)
+        if foreign := self._foreign(slot, standing, ownership):
             return Verdict(slot, reason="NotOwned", message=foreign)
         if not all(claim.settled for claim in winners):
             return Verdict(slot, reason="Waiting", message="the object is not marked yet")
-        wanted = _merged(winners)
+        wanted = self._adjusted(_merged(winners))
+        if isinstance(wanted, Verdict):
+            return wanted
         parts = self._difference(wanted, standing, ownership, winners)
         if not parts:
             return Verdict(slot, in_place=True)
         if standing is not None and self._rules.policy is Policy.CREATE_ONLY:
             words = f"{wanted} is there with other content, and the policy create-only changes nothing"
             return Verdict(slot, reason="Policy", message=words)
-        planned.parts[slot] = parts
+        self.parts[slot] = parts
         return Verdict(slot)
+
+    def _adjusted(self, wanted: Record) -> Record | Verdict:
+        """As the provider would rather have it, or why that can't be said."""
+        known = self._name.adjusted
+        if known is None:
+            return wanted
+        if wanted not in known:
+            self.asks.append(wanted)
+            return Verdict(wanted.slot, reason="Waiting", message="the provider has not been asked yet")
+        found = known[wanted]
+        words = f"the provider does not take {wanted}"
+        return found if found is not None else Verdict(wanted.slot, reason="Policy", message=words)
 
     def _difference(
         self, wanted: Record, standing: Record | None, ownership: Ownership | None, winners: Sequence[Claim]
@@ -232,16 +229,11 @@ class Planner:
         if ownership is not None and ownership.resource in holders:
             labels[RESOURCE] = ownership.resource
         own = self._registry.parts(wanted.slot, ownership, labels)
+        if own:
+            own = (*own, *self._without_older((wanted.slot,)))  # the new one takes its place
         return own if same else (Part(standing, wanted), *own)
 
-    def _foreign(
-        self,
-        planned: _Name,
-        content: Content,
-        slot: Slot,
-        standing: Record | None,
-        ownership: Ownership | None,
-    ) -> str:
+    def _foreign(self, slot: Slot, standing: Record | None, ownership: Ownership | None) -> str:
         """Why this record can't be ours, in words; empty when it can."""
         name, type_, _ = slot
         if self._rules.registry == "txt":
@@ -249,25 +241,12 @@ class Planner:
                 return f"{name} {type_} belongs to the owner {ownership.owner!r}"
             if ownership is None and standing is not None:
                 return f"{name} {type_} is on the name server already, and is nobody's we know"
-        going = {s for s, parts in planned.parts.items() if parts and parts[0].after is None}
-        beside = [one for one in content.at(name) if one.slot != slot and one.slot not in going]
+        going = {s for s, parts in self.parts.items() if parts and parts[0].after is None}
+        beside = [one for one in self._name.records if one.slot != slot and one.slot not in going]
         clash = [one.type for one in beside if type_ == "CNAME" or one.type == "CNAME"]
         if clash:
             return f"{name} has {', '.join(clash)} on the name server, beside which there can't be a {type_} record"
         return ""
-
-
-def _slots(claims: Sequence[Claim], gone: Sequence[Slot]) -> list[Slot]:
-    return [*(claim.record.slot for claim in claims), *gone]
-
-
-def _leaned_on(content: Content, ownership: Ownership, going: Mapping[Slot, Ownership]) -> bool:
-    """Whether an ownership record without a type is needed by a record that stays."""
-    names = {slot[0] for slot, other in going.items() if other.record is ownership.record}
-    standing = [record for name in names for record in content.at(name)]
-    return any(
-        record.slot not in going and record.type != "AAAA" and record is not ownership.record for record in standing
-    )
 
 
 def _merged(winners: Sequence[Claim]) -> Record:
@@ -298,8 +277,8 @@ def _called(who: Ref, to: Ref) -> str:
     return f"{kind} {who.name}" if who.namespace == to.namespace else f"a {kind} in another namespace"
 
 
-def _changes(planned: _Name) -> list[Change]:
-    parts = {slot: some for slot, some in planned.parts.items() if some}
+def _changes(planned: Mapping[Slot, tuple[Part, ...]]) -> list[Change]:
+    parts = {slot: some for slot, some in planned.items() if some}
     if len(parts) > 1 and any(slot[1] == "CNAME" for slot in parts):
         coming = [slot for slot, some in parts.items() if some[0].after is not None]
         together = sorted(parts, key=lambda slot: slot not in coming)

@@ -129,7 +129,7 @@ def removing_as(seen: Seen) -> Condition:
     for zone in seen.remembered:
         report = seen.reports.get(zone)
         if report is not None and report.trouble and not report.gone:
-            way_out = f"To let the object go and leave its records, remove the finalizer {FINALIZER}"
+            way_out = f"To let the object go before its records, remove the finalizer {FINALIZER}"
             return READY.false("Failed", f"{FAILED}the records can't be removed: {report.trouble}. {way_out}")
     return READY.unknown("Pending", "The records are being removed")
 

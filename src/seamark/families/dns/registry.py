@@ -1,8 +1,8 @@
-"""Whose the records of a zone are, by their ownership records. Pure."""
+"""Whose the records of a zone are, by their ownership records. No I/O."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from seamark.families.dns.rules import Rules
@@ -21,21 +21,48 @@ class Ownership:
     older: bool = False  # its name has no type, so it may be about several records
 
 
+Owned = Mapping[Slot, Ownership]  # of one name; also of records that are not there
+
+
 class Registry:
-    """The ownerships of one zone. What the server holds is read once for each content."""
+    """The ownerships of one zone, kept up with its content at the cost of what changed there.
+
+    - `at` is by name; `of` is by the object that an ownership of ours names.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._content: Content | None = None
-        self._owned: dict[Slot, Ownership] = {}
-        self._said: dict[str, tuple[tuple[Record, ...], list[Ownership]]] = {}  # by name, with what was read
+        self._typed: dict[str, dict[Slot, Ownership]] = {}  # by the name that they are about
+        self._untyped: dict[str, Ownership] = {}  # older ones, by their own name
+        self._places: set[str] = set()  # where there are ownership records
+        self._at: dict[str, dict[Slot, Ownership]] = {}
+        self._of: dict[str, dict[Slot, None]] = {}
 
-    def owned(self, content: Content) -> Mapping[Slot, Ownership]:
-        """By record; also those whose record is not there."""
-        if self._content is not content:
-            self._owned = self._read(content) if self._rules.registry == "txt" else {}
-            self._content = content
-        return self._owned
+    def at(self, name: str) -> Owned:
+        return self._at.get(name, {})
+
+    def of(self, resource: str) -> Iterable[Slot]:
+        """The records under our ownership that are this object's."""
+        return self._of.get(resource, ())
+
+    def older(self, name: str) -> Ownership | None:
+        """The ownership record without a type that may be about records of this name."""
+        place = self._rules.names.older(name, "A")
+        return self._untyped.get(place) if place is not None else None
+
+    def names(self) -> Iterable[str]:
+        return self._at
+
+    def follow(self, content: Content, changed: Iterable[str]) -> dict[str, None]:
+        """What the server holds has changed at these names. Returns the names whose records or ownerships may have."""
+        touched = dict.fromkeys(changed)
+        if self._rules.registry != "txt":
+            return touched
+        for place in list(touched):
+            touched.update(dict.fromkeys(self._read(place, content.at(place))))
+        for name in touched:
+            self._settle(name, content)
+        return touched
 
     def parts(self, slot: Slot, standing: Ownership | None, labels: Mapping[str, str] | None) -> tuple[Part, ...]:
         """How the ownership of a record changes; without labels it goes."""
@@ -57,22 +84,26 @@ class Registry:
         kept = Record(record.name, "TXT", others, record.ttl, record.set_identifier) if others else None
         return Part(record, kept)
 
-    def _read(self, content: Content) -> dict[Slot, Ownership]:
-        """What a name said before is not read again while its records are the same."""
-        names = self._rules.names
-        typed: dict[Slot, Ownership] = {}
-        untyped: dict[str, Ownership] = {}
-        before, self._said = self._said, {}
-        for name, records in content.names.items():
-            known = before.get(name)
-            said = known[1] if known is not None and known[0] is records else list(self._ownerships(records))
-            self._said[name] = (records, said)
-            for ownership in said:
-                if (about := names.owned(name)) is not None:
-                    typed[(*about, ownership.record.set_identifier)] = ownership
-                else:
-                    untyped[name] = replace(ownership, older=True)
-        return self._with_older(content, typed, untyped) if untyped else typed
+    # ---- reading
+
+    def _read(self, place: str, records: tuple[Record, ...]) -> Iterator[str]:
+        """What an ownership record here says; names the names that it is, or was, about."""
+        said = list(self._ownerships(records))
+        if not said and place not in self._places:
+            return
+        (self._places.add if said else self._places.discard)(place)
+        about = self._rules.names.owned(place)
+        if about is not None:
+            name, type_ = about
+            typed = {slot: one for slot, one in self._typed.pop(name, {}).items() if slot[1] != type_}
+            typed |= {(name, type_, one.record.set_identifier): one for one in said}
+            if typed:
+                self._typed[name] = typed
+            yield name
+        self._untyped.pop(place, None)
+        if said and about is None:
+            self._untyped[place] = replace(said[-1], older=True)
+        yield from self._rules.names.younger(place)
 
     def _ownerships(self, records: tuple[Record, ...]) -> Iterator[Ownership]:
         for record in records:
@@ -81,14 +112,26 @@ class Registry:
                     if (labels := self._rules.values.decode(value)) is not None:
                         yield Ownership(labels.get(OWNER, ""), labels.get(RESOURCE, ""), record, value)
 
-    def _with_older(
-        self, content: Content, typed: dict[Slot, Ownership], untyped: Mapping[str, Ownership]
-    ) -> dict[Slot, Ownership]:
-        for record in content:
-            if record.slot in typed:
-                continue
+    def _settle(self, name: str, content: Content) -> None:
+        for slot, ownership in self._at.pop(name, {}).items():
+            if (slots := self._of.get(ownership.resource)) is not None:
+                slots.pop(slot, None)
+                if not slots:
+                    del self._of[ownership.resource]
+        found = [*self._typed.get(name, {}).items(), *self._older(name, content)]
+        owned = dict(sorted(found, key=lambda one: one[0]))  # whatever order they were read in
+        if owned:
+            self._at[name] = owned
+        for slot, ownership in owned.items():
+            if self._rules.ours(ownership.owner):
+                self._of.setdefault(ownership.resource, {})[slot] = None
+
+    def _older(self, name: str, content: Content) -> Iterator[tuple[Slot, Ownership]]:
+        if not self._untyped:
+            return
+        typed = self._typed.get(name, {})
+        for record in content.at(name):
             place = self._rules.names.older(record.name, record.type)
-            ownership = untyped.get(place) if place is not None else None
-            if ownership is not None and ownership.record is not record:
-                typed[record.slot] = ownership
-        return typed
+            ownership = self._untyped.get(place) if place is not None else None
+            if record.slot not in typed and ownership is not None and ownership.record is not record:
+                yield record.slot, ownership

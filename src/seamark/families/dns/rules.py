@@ -97,6 +97,9 @@ class Rules:
     sources: frozenset[str] = frozenset(("crd",))
     min_ttl: int = 0
     set_identifiers: bool = False
+    update_status: bool = True
+    create_ptr: bool = False  # a PTR record for each address of a Service, Ingress, Gateway or route
+    empty_deletes: bool = False  # also of a source that never had an object, leftovers are deleted
 
     def ours(self, owner: str) -> bool:
         return owner == self.owner or owner in self.formerly

@@ -18,6 +18,7 @@ from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark.providers.dns.names import BadName, normal
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark.providers.dns.server import ServedMemory
 from seamark.providers.dns.webhook import WebhookProvider
 from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
 
@@ -28,6 +29,9 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which records are served where, and under whose name."""
 
     dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
+    dns_memory_address: Annotated[
+        str, Meta(description="Where the memory provider answers questions (UDP and TCP), as HOST:PORT; empty: nowhere")
+    ] = ""
     dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
     dns_sources: Annotated[
         Many,
@@ -61,6 +65,13 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d")] = ""
     dns_annotation_filter: Annotated[str, Meta(description="Only objects with these annotations")] = ""
     dns_namespace: Annotated[str, Meta(description="Only objects of this namespace; empty for all")] = ""
+    dns_update_status: Annotated[bool, Meta(description="Write the status of DNSEndpoints")] = True
+    dns_create_ptr: Annotated[
+        bool, Meta(description="A PTR record for each address of a Service, Ingress, Gateway or route")
+    ] = False
+    dns_empty_deletes: Annotated[
+        bool, Meta(description="Delete leftovers also of a source that has had no object since the start")
+    ] = False
     dns_min_ttl: Annotated[int, Meta(description="The least TTL of a record that has one", ge=0)] = 0
     dns_default_ttl: Annotated[int, Meta(description="The TTL of a record that has none", ge=1)] = 300
     dns_interval: Annotated[float, Meta(description="Least seconds between two syncs of a zone", ge=0)] = 0.5
@@ -105,14 +116,18 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         sources=sources_of(settings),
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
+        update_status=settings.dns_update_status,
+        create_ptr=settings.dns_create_ptr,
+        empty_deletes=settings.dns_empty_deletes,
     )
 
 
 def sources_of(settings: DnsSettings) -> frozenset[str]:
-    """DNSEndpoints are read in any case: it is they who have a status."""
+    if not settings.dns_sources:
+        raise UserError("dns_sources: there is none", hint=f"name one of crd, {', '.join(SOURCES)}")
     if unknown := set(settings.dns_sources) - {"crd", *SOURCES}:
         raise UserError(f"dns_sources: {', '.join(sorted(unknown))}", hint=f"there are crd, {', '.join(SOURCES)}")
-    return frozenset(("crd", *settings.dns_sources))
+    return frozenset(settings.dns_sources)
 
 
 def timing_of(settings: DnsSettings) -> Timing:
@@ -126,13 +141,19 @@ def provider_of(settings: DnsSettings) -> Provider:
         raise UserError(f"dns_zones: a zone {error}") from None
     match settings.dns_provider:
         case "memory":
-            return MemoryProvider(zones)
+            return memory_of(settings, zones)
         case "rfc2136":
             return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
         case "webhook":
             return WebhookProvider(settings.dns_webhook_url, timeout=settings.dns_request_timeout)
         case other:
             raise UserError(f"there is no DNS provider {other!r}", hint="there are memory, rfc2136 and webhook")
+
+
+def memory_of(settings: DnsSettings, zones: Many) -> MemoryProvider:
+    if not settings.dns_memory_address:
+        return MemoryProvider(zones)
+    return ServedMemory(zones, *_address(settings.dns_memory_address, 53))
 
 
 def server_of(settings: DnsSettings) -> Server:

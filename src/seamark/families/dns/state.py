@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seamark.core.conditions import ConditionType
 from seamark.families.dns.wishes import Wishes
-from seamark.providers.dns.model import Change
+from seamark.providers.dns.model import Change, Record
 
 FINALIZER = "externaldns.k8s.io/records"
 ZONES = "externaldns.k8s.io/zones"  # the annotation that remembers in which zones there may be records of the object
@@ -69,6 +69,7 @@ class Row:
 
 
 Refusals = Mapping[Change, str]  # changes that the server refused, with its words
+Adjusted = Mapping[Record, Record | None]  # records as the provider would rather have them; None: not at all
 PROGRAMMED, PENDING, ROW_FAILED, NOT_ACCEPTED = "Programmed", "Pending", "Failed", "NotAccepted"
 
 
@@ -96,6 +97,14 @@ class Read:
     """Ask the server for its serial, and for what has changed if that has moved."""
 
     zone: str
+
+
+@dataclass(frozen=True)
+class Adjust:
+    """Ask the provider how it would rather have these records."""
+
+    zone: str
+    records: tuple[Record, ...]
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from seamark.core.errors import Refused, SeamarkError
 from seamark.core.source import Facts, Fresh, Stale
 from seamark.families.dns.metrics import DnsMetrics
-from seamark.families.dns.state import Read, Refusals, Update
+from seamark.families.dns.state import Adjust, Read, Refusals, Update
 from seamark.providers.dns.isolate import Outcome, apply_each
-from seamark.providers.dns.model import Change, Content, Moved, Provider
+from seamark.providers.dns.model import Change, Content, Moved, Provider, Record
 
 MOST_REFUSALS = 10_000
+MOST_ADJUSTED = 100_000
 NOT_SERVED = "the name server took the update, and does not serve the record"
 
 
@@ -22,6 +23,7 @@ class Work:
     - `contents`: what the server holds of each zone. It goes stale when the server has not confirmed it for
       `shelf_life` seconds.
     - `refusals`: what the server refused, by zone, until it takes it.
+    - `adjusted`: records as the provider would rather have them; `adjustments` tells that there are more of them.
     - After every update the zone is read: what counts is what the server holds, not what it promised.
     """
 
@@ -29,15 +31,20 @@ class Work:
         self.provider = provider
         self.contents: Facts[str, Content] = Facts("zone contents")
         self.refusals: Facts[str, Refusals] = Facts("refused records")
+        self.adjusted: dict[Record, Record | None] | None = {} if provider.adjusts else None
+        self.adjustments: Facts[str, int] = Facts("adjusted records")
         self.metrics = DnsMetrics()
         self._shelf_life = shelf_life
         self._now = now or _loop_time
 
-    async def perform(self, action: Read | Update) -> None:
+    async def perform(self, action: Read | Adjust | Update) -> None:
         try:
             match action:
                 case Read(zone=zone):
-                    await self._read(zone)
+                    if not self._keep(zone, await self.provider.read(zone)):
+                        self.metrics.no_op_runs.inc()
+                case Adjust():
+                    await self._adjust(action)
                 case Update():
                     await self._update(action)
         except Refused:
@@ -47,15 +54,27 @@ class Work:
             raise
         self.metrics.synced()
 
-    async def _read(self, zone: str) -> Content:
-        content = await self.provider.read(zone)
+    def _keep(self, zone: str, content: Content) -> bool:
+        """Whether there was something new."""
         now = self._now()
         known = self.contents.get(zone, now)
         same = isinstance(known, Fresh) and known.value is content
         # At rest a confirmation wakes nobody, unless the last one has grown old.
         if not (same and isinstance(known, Fresh) and known.expires - now > self._shelf_life / 2):
             self.contents.put(zone, content, now + self._shelf_life)
-        return content
+        return not same
+
+    async def _adjust(self, action: Adjust) -> None:
+        """Answers have no order: they are known by the record that they are about."""
+        answers = {record.slot: record for record in await self.provider.adjust(action.records)}
+        if self.adjusted is None:
+            return
+        if len(self.adjusted) > MOST_ADJUSTED:
+            self.adjusted.clear()
+        for record in action.records:
+            self.adjusted[record] = answers.get(record.slot)
+        known = self.adjustments.get(action.zone, self._now())
+        self.adjustments.put(action.zone, known.value + 1 if isinstance(known, Fresh) else 1)
 
     async def _update(self, action: Update) -> None:
         zone = action.zone
@@ -74,7 +93,7 @@ class Work:
             if change not in skipped and not shows(content, change):
                 outcome.refused[change] = NOT_SERVED
         self._note(zone, changes, outcome.refused)
-        await self._read(zone)
+        self._keep(zone, content)
         if outcome.moved:
             raise Moved(f"{outcome.moved[0].slot[0]} was changed by somebody else meanwhile")
         if action.alone and outcome.refused:

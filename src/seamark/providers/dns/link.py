@@ -8,6 +8,7 @@ import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import dns.exception
 import dns.message
@@ -75,30 +76,36 @@ class Link:
         while True:
             wire = await self._receive()
             try:
-                message = dns.message.from_wire(
-                    wire,
-                    keyring=query.keyring,
-                    request_mac=query.mac,
-                    xfr=True,
-                    tsig_ctx=context,
-                    multi=True,
-                    one_rr_per_rrset=inbound.rdtype == dns.rdatatype.IXFR,
-                )
-                if not query.is_response(message, xfr_continuation=not first):
-                    raise Retry(f"{self._server} answered something else")
-                if inbound.process_message(message):
-                    return
+                # A message has up to 65,535 bytes: in a thread it does not hold up the others for as long as it takes.
+                message, ended = await asyncio.to_thread(self._fed, query, inbound, wire, context, first=first)
             except dns.exception.DNSException as error:
                 self._refused_key(wire, error)
                 raise
+            if ended:
+                return
             context, first = message.tsig_ctx, False
-            await asyncio.sleep(0)  # a large zone leaves room for others between two messages
+
+    def _fed(
+        self, query: dns.message.Message, inbound: dns.xfr.Inbound, wire: bytes, context: Any, *, first: bool
+    ) -> tuple[dns.message.Message, bool]:
+        message = dns.message.from_wire(
+            wire,
+            keyring=query.keyring,
+            request_mac=query.mac,
+            xfr=True,
+            tsig_ctx=context,
+            multi=True,
+            one_rr_per_rrset=inbound.rdtype == dns.rdatatype.IXFR,
+        )
+        if not query.is_response(message, xfr_continuation=not first):
+            raise Retry(f"{self._server} answered something else")
+        return message, inbound.process_message(message)
 
     async def _send(self, query: dns.message.Message) -> None:
         if self._server.key is not None:
             key = self._server.key.key()
             query.use_tsig({key.name: key}, key.name)
-        wire = query.to_wire(max_size=65535)
+        wire = await asyncio.to_thread(query.to_wire, max_size=65535)
         self._writer.write(struct.pack("!H", len(wire)) + wire)
         await self._writer.drain()
 

@@ -14,6 +14,7 @@ class MemoryProvider:
     """
 
     set_identifiers = True
+    adjusts = False
 
     def __init__(self, zones: Sequence[str], *, deny: Iterable[str] = ()) -> None:
         self._contents = {zone: Content(zone, 1, {}) for zone in zones}
@@ -40,6 +41,9 @@ class MemoryProvider:
         if denied:
             raise RecordRefused("the server refused it (REFUSED)", reason="REFUSED")
         self._replace(zone, [(part.before, part.after) for change in changes for part in change.parts])
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]:
+        return list(records)
 
     def weigh(self, change: Change) -> float:
         return 0.01 * len(change.parts)
@@ -68,15 +72,11 @@ class MemoryProvider:
 
     def _replace(self, zone: str, pairs: Iterable[tuple[Record | None, Record | None]]) -> None:
         content = self._contents[zone]
-        names = dict(content.names)
+        changed: dict[str, tuple[Record, ...]] = {}
         for before, after in pairs:
             record = after or before
             if record is None:
                 continue
-            others = [one for one in names.get(record.name, ()) if one.slot != record.slot]
-            standing = tuple(sorted([*others, *([after] if after else [])], key=lambda one: one.slot))
-            if standing:
-                names[record.name] = standing
-            else:
-                names.pop(record.name, None)
-        self._contents[zone] = Content(zone, content.serial + 1, names)
+            others = [one for one in changed.get(record.name, content.at(record.name)) if one.slot != record.slot]
+            changed[record.name] = tuple(sorted([*others, *([after] if after else [])], key=lambda one: one.slot))
+        self._contents[zone] = content.amended(content.serial + 1, changed)

@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from seamark.core.errors import Refused, Retry
+from seamark.core.journal import Journal
+from seamark.providers.dns.layered import Layered
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +71,16 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """All records of a zone, by name and then type. Compared by identity: each change makes a new one."""
+    """All records of a zone, by name and then type. Compared by identity: each change makes a new one.
+
+    Contents that were made of each other share a journal, so that what differs between two of them can be told.
+    """
 
     zone: str
     serial: int
     names: Mapping[str, tuple[Record, ...]] = field(repr=False)
+    journal: Journal[str] = field(default_factory=Journal, repr=False)
+    mark: int = 0
 
     def at(self, name: str) -> tuple[Record, ...]:
         return self.names.get(name, ())
@@ -84,6 +91,34 @@ class Content:
     def __iter__(self) -> Iterator[Record]:
         for records in self.names.values():
             yield from records
+
+    def amended(self, serial: int, changed: Mapping[str, tuple[Record, ...]]) -> Content:
+        """With these names as they are now; nothing at a name takes it away."""
+        names = self.names.copy() if isinstance(self.names, Layered) else Layered(self.names)
+        for name, records in changed.items():
+            if records == self.at(name):
+                continue
+            self.journal.note(name)
+            if records:
+                names[name] = records
+            else:
+                names.pop(name, None)
+        return Content(self.zone, serial, names, self.journal, self.journal.mark)
+
+    def replaced(self, serial: int, names: Mapping[str, tuple[Record, ...]]) -> Content:
+        """With these names and no others."""
+        gone: dict[str, tuple[Record, ...]] = {name: () for name in self.names if name not in names}
+        return self.amended(serial, {**gone, **names})
+
+    def since(self, known: Content | None) -> Iterable[str]:
+        """The names at which it may differ from one that was known before."""
+        if known is self:
+            return ()
+        if known is not None and known.journal is self.journal:
+            changed = self.journal.since(known.mark)
+            if changed is not None:
+                return changed
+        return dict.fromkeys([*self.names, *(known.names if known is not None else ())])
 
 
 class Moved(Retry):
@@ -105,6 +140,7 @@ class Provider(Protocol):
       changed it answers with the same Content.
     - `apply` raises `RecordRefused` or `Moved` about these changes, `Unwritable` or `Retry` about the zone.
     - `weigh` is how much of a batch a change takes up, of 1.0.
+    - `adjust`, where a provider `adjusts`: records as it would rather have them. What it leaves out, it does not take.
     """
 
     @property
@@ -113,7 +149,12 @@ class Provider(Protocol):
     @property
     def set_identifiers(self) -> bool: ...
 
+    @property
+    def adjusts(self) -> bool: ...
+
     async def read(self, zone: str) -> Content: ...
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]: ...
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None: ...
 

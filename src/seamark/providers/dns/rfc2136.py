@@ -17,7 +17,7 @@ import dns.update
 
 from seamark.core.errors import Retry
 from seamark.providers.dns.link import Server, connected
-from seamark.providers.dns.model import Change, Content, Moved, Part, RecordRefused, Unwritable
+from seamark.providers.dns.model import Change, Content, Moved, Part, Record, RecordRefused, Unwritable
 from seamark.providers.dns.rdata import absolute, rdataset
 from seamark.providers.dns.transfer import Follower
 
@@ -33,6 +33,7 @@ class Rfc2136Provider:
     """Zones on a name server. The longest zone that a name is in is its zone."""
 
     set_identifiers = False
+    adjusts = False
 
     def __init__(self, server: Server, zones: Sequence[str], *, default_ttl: int = 300) -> None:
         self._server = server
@@ -55,7 +56,7 @@ class Rfc2136Provider:
             return await self._followers[zone].read()
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None:
-        message = self._update(zone, changes)
+        message = await asyncio.to_thread(self._update, zone, changes)  # it takes a while
         async with self._gate:
             rcode = await self._send(message)
             if rcode == dns.rcode.NOERROR:
@@ -66,6 +67,9 @@ class Rfc2136Provider:
             if rcode in NOT_OURS or not await self._takes_updates(zone):
                 raise Unwritable(f"{zone} takes no updates: {words}")
             raise RecordRefused(words, reason=dns.rcode.to_text(rcode))
+
+    async def adjust(self, records: Sequence[Record]) -> list[Record]:
+        return list(records)
 
     def weigh(self, change: Change) -> float:
         size = 0

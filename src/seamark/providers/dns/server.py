@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import struct
+from collections.abc import Sequence
 from typing import cast
 
 import dns.exception
@@ -20,7 +21,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
-from seamark.core.errors import UserError
+from seamark.core.errors import Retry, UserError
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record, zone_of
 from seamark.providers.dns.names import within
@@ -137,6 +138,35 @@ class MemoryServer:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
+
+
+class ServedMemory(MemoryProvider):
+    """Zones in this process that are answered on a real port from the first time that they are read.
+
+    A port that can't be had is a trouble of the zones: who has records there is told, and it is tried again.
+    """
+
+    def __init__(self, zones: Sequence[str], host: str, port: int) -> None:
+        super().__init__(zones)
+        self._place = (host, port)
+        self._server: MemoryServer | None = None
+        self._starting = asyncio.Lock()
+
+    async def read(self, zone: str) -> Content:
+        async with self._starting:
+            if self._server is None:
+                server = MemoryServer(self)
+                try:
+                    await server.start(*self._place)
+                except UserError as error:
+                    raise Retry(error.message) from None
+                self._server = server
+        return await super().read(zone)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            await self._server.close()
+            self._server = None
 
 
 class _Datagrams(asyncio.DatagramProtocol):

@@ -7,6 +7,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
+
 import dns.exception
 import dns.flags
 import dns.message
@@ -18,9 +21,18 @@ import dns.xfr
 import dns.zone
 
 from seamark.core.errors import Retry
+from seamark.providers.dns.layered import Layered
 from seamark.providers.dns.link import Link, Server, connected
 from seamark.providers.dns.model import Content, Record
 from seamark.providers.dns.rdata import IN, name_of, records
+
+A_TURN = 200  # names that are read before others get their turn
+
+
+class LayeredZone(dns.zone.Zone):
+    """A zone in which a small change costs little, however large it is."""
+
+    map_factory = Layered
 
 
 class Follower:
@@ -41,11 +53,12 @@ class Follower:
             content = self._content
             if content is not None and content.serial == serial:
                 return content
-            if content is not None and self._store is not None:
+            # A difference that is half understood, or cut off on its way into the store, is worth nothing.
+            store, self._store = self._store, None
+            if content is not None and store is not None:
                 try:
-                    return await self._transfer(link, self._store, content)
+                    return await self._transfer(link, store, content)
                 except (dns.exception.DNSException, Retry):
-                    self._store = None  # a half-understood difference is worth nothing
                     return await self._anew()
             return await self._whole(link)
 
@@ -54,7 +67,7 @@ class Follower:
             return await self._whole(link)
 
     async def _whole(self, link: Link) -> Content:
-        store = dns.zone.Zone(self._origin, relativize=False)
+        store = LayeredZone(self._origin, relativize=False)
         try:
             return await self._transfer(link, store, None)
         except dns.xfr.TransferError as error:
@@ -80,17 +93,19 @@ class Follower:
         self.full += whole
         self.incremental += not whole
         changed = None if whole else written[-1].version.changed  # type: ignore[attr-defined]  # of a zone's transaction
-        self._store, self._content = store, self._built(store, None if whole else known, changed)
+        self._store, self._content = store, await self._built(store, changed)
         return self._content
 
-    def _built(self, store: dns.zone.Zone, known: Content | None, changed: set[dns.name.Name] | None) -> Content:
-        names: dict[str, tuple[Record, ...]] = dict(known.names) if known else {}
-        for name in store.nodes if changed is None else changed:
+    async def _built(self, store: dns.zone.Zone, changed: Iterable[dns.name.Name] | None) -> Content:
+        """What is new of it, as records. Of a large zone others get their turn in between."""
+        names: dict[str, tuple[Record, ...]] = {}
+        for number, name in enumerate(store.nodes if changed is None else changed):
             node = store.nodes.get(name)
-            found = records(name, node) if node is not None else ()
-            if found:
-                names[name_of(name)] = found
-            else:
-                names.pop(name_of(name), None)
-        soa = store.find_rdataset(self._origin, dns.rdatatype.SOA)
-        return Content(self._zone, int(soa[0].serial), names)
+            names[name_of(name)] = records(name, node) if node is not None else ()
+            if number % A_TURN == A_TURN - 1:
+                await asyncio.sleep(0)
+        serial = int(store.find_rdataset(self._origin, dns.rdatatype.SOA)[0].serial)
+        if changed is not None and self._content is not None:
+            return self._content.amended(serial, names)
+        found = {name: some for name, some in names.items() if some}
+        return Content(self._zone, serial, found) if self._content is None else self._content.replaced(serial, found)

@@ -37,6 +37,7 @@ class WebhookProvider:
     """A client of the protocol. A 5xx is for now; any other answer than the one that is due is a refusal."""
 
     set_identifiers = True
+    adjusts = True
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
         self._url = url.rstrip("/")
@@ -66,11 +67,10 @@ class WebhookProvider:
                 if (record := record_of(endpoint)) is not None:
                     names[record.name] = (*names.get(record.name, ()), record)
             names = {name: tuple(sorted(some, key=lambda record: record.slot)) for name, some in names.items()}
-            known = self._content
-            if known is None or known.names != names:
-                kept = {name: _same(known, name, some) for name, some in names.items()}
-                self._content = Content(zone, 0 if known is None else known.serial + 1, kept)
-            assert self._content is not None
+            if self._content is None:
+                self._content = Content(zone, 0, names)
+            elif self._content.names != names:
+                self._content = self._content.replaced(self._content.serial + 1, names)
             return self._content
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None:
@@ -136,9 +136,3 @@ class WebhookProvider:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Retry(f"the webhook provider answered nonsense: {error}") from None
         return found
-
-
-def _same(known: Content | None, name: str, records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """What was there before, if it is the same: who remembers it by identity need not look again."""
-    before = known.at(name) if known is not None else ()
-    return before if before == records else records

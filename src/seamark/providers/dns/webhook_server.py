@@ -26,7 +26,8 @@ LARGEST = 64 * 1024 * 1024
 class WebhookServer:
     """The four requests of the protocol, and /healthz.
 
-    - `GET /`: the zones, as a domain filter. `GET /records`: everything. `POST /adjustendpoints`: in our spelling.
+    - `GET /`: the zones, as a domain filter. `GET /records`: everything. `POST /adjustendpoints`: as the provider would
+      rather have them, in our spelling.
     - `POST /records`: 204 when all of it is live. A refusal of one record applies the others, and is a 400 with no
       body: the protocol has no words for it; the log has them.
     """
@@ -65,7 +66,20 @@ class WebhookServer:
             endpoints = msgspec.json.decode(await request.read(), type=tuple[Endpoint, ...])
         except msgspec.MsgspecError:
             return web.Response(status=400)
-        return _json([_adjusted(endpoint) for endpoint in endpoints])
+        records = {record.slot: endpoint for endpoint in endpoints if (record := record_of(endpoint)) is not None}
+        unreadable = [endpoint for endpoint in endpoints if record_of(endpoint) is None]
+        try:
+            adjusted = await self._provider.adjust([_record(endpoint) for endpoint in records.values()])
+        except SeamarkError as error:
+            log.warning("the provider adjusts nothing", error=error.message)
+            return web.Response(status=500)
+        readable = [
+            msgspec.structs.replace(
+                endpoint_of(record), labels=records[record.slot].labels if record.slot in records else None
+            )
+            for record in adjusted
+        ]
+        return _json([*readable, *unreadable])
 
     async def _apply(self, request: web.Request) -> web.Response:
         if request.headers.get("Content-Type") != MEDIA_TYPE:
@@ -118,13 +132,6 @@ def _record(endpoint: Endpoint) -> Record:
     if record is None:
         raise ValueError(f"{endpoint.dns_name} {endpoint.record_type} can't be a record")
     return record
-
-
-def _adjusted(endpoint: Endpoint) -> Endpoint:
-    record = record_of(endpoint)
-    if record is None:
-        return endpoint
-    return msgspec.structs.replace(endpoint_of(record), labels=endpoint.labels)
 
 
 def _accepts(request: web.Request) -> bool:

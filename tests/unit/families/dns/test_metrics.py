@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Hashable
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from seamark.core.errors import Retry
+from seamark.families.dns.ledger import Ledger, Subject
 from seamark.families.dns.metrics import DnsMetrics
 from seamark.families.dns.state import Read, Update
 from seamark.families.dns.work import Work
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Part, Record
-from tests.unit.families.dns.zones import ZONE, claim, content, owned, plan
+from tests.unit.families.dns.zones import ZONE, claim, content, owned, rules, subject
 
 
 def shown(metrics: DnsMetrics) -> dict[str, float]:
@@ -27,12 +29,27 @@ def shown(metrics: DnsMetrics) -> dict[str, float]:
 def test_what_is_wished_for_held_and_right_is_counted() -> None:
     metrics = DnsMetrics()
     holds = content(owned("a", "www A 192.0.2.1"))
-    metrics.planned(ZONE, (), plan(holds, claim("a", "www A 192.0.2.1"), claim("b", "new A 192.0.2.2")), holds)
+    ledger = Ledger(ZONE, rules())
+    wanted: dict[Hashable, Subject | None] = {
+        who: subject(claim(who, text)) for who, text in (("a", "www A 192.0.2.1"), ("b", "new A 192.0.2.2"))
+    }
+    ledger.follow(holds, wanted, frozenset(("crd",)))
+    metrics.planned(ledger)
     found = shown(metrics)
+    assert found["external_dns_source_endpoints_total"] == 2
     assert found["external_dns_registry_endpoints_total"] == 2
     assert found['external_dns_registry_records{record_type="a"}'] == 1
     assert found['external_dns_controller_verified_records{record_type="a"}'] == 1
+    for what, count in (("source", 2), ("registry", 1), ("controller_verified", 1)):
+        assert found[f"external_dns_{what}_a_records"] == count
+        assert found[f"external_dns_{what}_aaaa_records"] == 0
     assert found[f'seamark_dns_pending_changes{{zone="{ZONE}"}}'] == 1
+    ledger.follow(holds, {"a": None}, frozenset(("crd",)))
+    metrics.planned(ledger)
+    found = shown(metrics)
+    assert found["external_dns_source_endpoints_total"] == 1
+    assert found['external_dns_controller_verified_records{record_type="a"}'] == 0
+    assert found[f'seamark_dns_pending_changes{{zone="{ZONE}"}}'] == 2
 
 
 class Down(MemoryProvider):
@@ -48,9 +65,12 @@ def test_failures_are_counted_until_the_next_success() -> None:
     found = shown(work.metrics)
     assert found["external_dns_registry_errors_total"] == 2
     assert found["external_dns_controller_consecutive_soft_errors"] == 2
+    assert found["external_dns_controller_no_op_runs_total"] == 0
     assert found["external_dns_controller_last_sync_timestamp_seconds"] == 0
     work.provider = MemoryProvider((ZONE,))
     asyncio.run(work.perform(Read(ZONE)))
+    asyncio.run(work.perform(Read(ZONE)))
+    assert shown(work.metrics)["external_dns_controller_no_op_runs_total"] == 1
     assert shown(work.metrics)["external_dns_controller_consecutive_soft_errors"] == 0
     assert shown(work.metrics)["external_dns_controller_last_sync_timestamp_seconds"] > 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.families.dns.plan import Held
+from seamark.families.dns.planning import Stake
 from seamark.families.dns.rules import Domains, Policy
 from seamark.providers.dns.model import Part, Record
 from seamark.wire.txt import Names
@@ -174,7 +174,8 @@ def test_an_object_that_is_not_marked_yet_holds_what_is_there_and_changes_nothin
 
 def test_what_is_held_is_not_deleted() -> None:
     holds = content(owned("a", WWW), owned("b", "b A 192.0.2.1"))
-    assert plan(holds, held=Held(refs=frozenset({ref("a")}), slots=frozenset({(f"b.{ZONE}", "A", "")}))).changes == ()
+    stakes = Stake(ref("a"), held=True), Stake(ref("c"), slots=frozenset({(f"b.{ZONE}", "A", "")}))
+    assert plan(holds, stakes=stakes).changes == ()
 
 
 @pytest.mark.parametrize(
@@ -221,6 +222,6 @@ def test_without_a_registry_only_what_a_going_object_names_is_deleted() -> None:
     under = rules(registry="noop")
     holds = content(record(WWW, ttl=300), record("other A 192.0.2.1", ttl=300))
     assert plan(holds, under=under).changes == ()
-    doomed = Held(doomed=(((f"www.{ZONE}", "A", ""), ref("a")),))
-    assert told(plan(holds, under=under, held=doomed).changes) == ["delete www A"]
+    doomed = Stake(ref("a"), doomed=((f"www.{ZONE}", "A", ""),))
+    assert told(plan(holds, under=under, stakes=[doomed]).changes) == ["delete www A"]
     assert told(plan(holds, claim("a", "www A 192.0.2.3"), under=under).changes) == ["update www A 192.0.2.3"]

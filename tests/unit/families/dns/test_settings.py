@@ -57,6 +57,8 @@ def test_other_providers() -> None:
         (DnsSettings(dns_txt_encrypt_key="short"), "32 bytes"),
         (DnsSettings(dns_policy="everything"), "everything"),
         (DnsSettings(dns_managed_record_types=("A", "SPF")), "SPF"),
+        (DnsSettings(dns_sources=()), "dns_sources: there is none"),
+        (DnsSettings(dns_sources=("pod",)), "dns_sources: pod"),
         (DnsSettings(dns_provider="rfc2136", dns_server="host:port"), "is not an address"),
         (DnsSettings(dns_provider="rfc2136", dns_tsig_name="k", dns_tsig_algorithm="md5"), "hmac-sha256"),
     ],

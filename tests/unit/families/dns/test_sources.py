@@ -9,7 +9,7 @@ import pytest
 
 from seamark.api.dnssources import AddressedGateway
 from seamark.api.meta import Key
-from seamark.families.dns.sources import SOURCES, endpoints_of, names_of, seconds
+from seamark.families.dns.sources import SOURCES, Around, endpoints_of, names_of, seconds
 
 NEW, OLD = "external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}]}}
@@ -25,7 +25,7 @@ def asked(source: str, **manifest: Any) -> list[str]:
     def find(key: Key) -> AddressedGateway | None:
         return msgspec.convert(GATEWAY, AddressedGateway) if key == Key("ns", "gw") else None
 
-    made = endpoints_of(kind, msgspec.convert(full, kind.kind), find)
+    made = endpoints_of(kind, msgspec.convert(full, kind.kind), Around(find))
     return [f"{one.dns_name} {one.record_type} {','.join(one.targets)} {one.record_ttl}" for one in made]
 
 

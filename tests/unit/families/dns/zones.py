@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from seamark.families.dns.plan import Claim, Held, Plan, Planner
-from seamark.families.dns.registry import Registry
+from seamark.families.dns.ledger import Subject
+from seamark.families.dns.plan import Claim, Verdict
+from seamark.families.dns.planning import Stake, ZonePlan
 from seamark.families.dns.rules import Rules
 from seamark.families.dns.state import Ref
+from seamark.families.dns.wishes import Wish, Wishes
 from seamark.providers.dns.model import Change, Content, Record
 
 ZONE = "example.org"
@@ -34,6 +38,12 @@ def claim(who: str, text: str, *, index: int = 0, ttl: int = 0, settled: bool = 
     return Claim(ref(who), index, record(text, ttl=ttl), (), settled)
 
 
+def subject(*claims: Claim, key: str = "", **more: Any) -> Subject:
+    """An object that claims these records, all of them its own."""
+    wanted = Wishes(tuple(Wish(one.index, ZONE, one.record, one.labels) for one in claims))
+    return Subject(claims[0].ref, key or claims[0].ref.name, "uid", 1, wanted, {ZONE: claims}, **more)
+
+
 def owned(who: str, text: str, *, ttl: int = 300, owner: str = "me", under: Rules | None = None) -> list[Record]:
     """A record and its ownership record, as the server holds them."""
     under = under or rules()
@@ -50,9 +60,22 @@ def content(*records: Record | Iterable[Record]) -> Content:
     return Content(ZONE, 1, names)
 
 
-def plan(holds: Content, *claims: Claim, under: Rules | None = None, held: Held | None = None) -> Plan:
+@dataclass(frozen=True)
+class Planned:
+    """The plan of a zone, and what it says of each claim."""
+
+    changes: tuple[Change, ...]
+    verdicts: dict[tuple[Ref, int], Verdict]
+
+
+def plan(holds: Content, *claims: Claim, under: Rules | None = None, stakes: Iterable[Stake] = ()) -> Planned:
+    """From nothing. Every claim is a stake of its own; `stakes` are those of objects that claim nothing."""
     under = under or rules()
-    return Planner(under, Registry(under)).plan(holds, claims, held or Held())
+    made = ZonePlan(under)
+    given = [*(Stake(one.ref, (one,)) for one in claims), *stakes]
+    touched = made.follow(holds, dict(enumerate(given)), under.sources)
+    assert not made.backlog
+    return Planned(made.changes, {who: one for name in touched for who, one in made.name(name).verdicts.items()})
 
 
 def told(changes: Iterable[Change]) -> list[str]:
