@@ -62,10 +62,26 @@ class ServiceSpec(Wire, frozen=True, kw_only=True):
     publish_not_ready_addresses: bool = False
 
 
+class LoadBalancerIngress(Wire, frozen=True, kw_only=True):
+    ip: str = ""
+    hostname: str = ""
+
+
+class LoadBalancerStatus(Wire, frozen=True, kw_only=True):
+    ingress: tuple[LoadBalancerIngress, ...] | None = None
+
+
+class Balanced(Wire, frozen=True, kw_only=True):
+    """The status of a Service or an Ingress: where its load balancer is reached."""
+
+    load_balancer: LoadBalancerStatus = LoadBalancerStatus()
+
+
 class Service(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "Service", "services")
 
     spec: ServiceSpec | None = None
+    status: Balanced | None = None
 
 
 # ---- Pods

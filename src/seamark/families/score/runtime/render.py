@@ -39,7 +39,7 @@ from seamark.families.score.runtime.state import FILES, GATEWAY, GENERATION, WOR
 ROLLOUT, SERVICE = "rollout", "service"  # roles; others are "files <container>", "volume <key>", "route <key>"
 
 
-def render(plan: WorkloadPlan, *, gateway_api: bool) -> dict[str, Object]:
+def render(plan: WorkloadPlan) -> dict[str, Object]:
     values = plan.spec.resolved_values or {}
     children: dict[str, Object] = {}
     for name, one in sorted(values.get("containers", {}).items()):
@@ -50,7 +50,7 @@ def render(plan: WorkloadPlan, *, gateway_api: bool) -> dict[str, Object]:
     children[ROLLOUT] = rollout(plan, values)
     if values.get("ports"):
         children[SERVICE] = service(plan, values["ports"])
-    for one in values.get("routes", ()) if gateway_api else ():
+    for one in values.get("routes", ()):
         children[f"route {one['key']}"] = route(plan, one)
     return children
 
@@ -101,6 +101,7 @@ def service(plan: WorkloadPlan, ports: list[dict[str, Any]]) -> Service:
     return Service(
         metadata=metadata(plan, plan.metadata.name),
         spec=ServiceSpec(
+            type=platform(plan, "service").get("type") or "ClusterIP",
             selector={WORKLOAD_LABEL: plan.metadata.name},
             ports=tuple(
                 ServicePort(
@@ -132,13 +133,24 @@ def claim(plan: WorkloadPlan, volume: dict[str, Any]) -> PersistentVolumeClaim:
     )
 
 
+def platform(plan: WorkloadPlan, name: str) -> dict[str, Any]:
+    """What the platform says of one thing, in the template's values of the backend."""
+    said = ((plan.spec.template.values if plan.spec.template else None) or {}).get(name)
+    return said if isinstance(said, dict) else {}
+
+
+def parent(plan: WorkloadPlan) -> ParentReference:
+    said = platform(plan, "gateway")
+    return ParentReference(name=said.get("name") or GATEWAY, namespace=said.get("namespace"))
+
+
 def route(plan: WorkloadPlan, one: dict[str, Any]) -> HTTPRoute:
     backend = BackendRef(name=plan.metadata.name, port=int(one["port"]))
     match = RouteMatch(path=PathMatch(value=one.get("path") or "/"))
     return HTTPRoute(
         metadata=metadata(plan, f"{plan.metadata.name}.{one['key']}"),
         spec=HTTPRouteSpec(
-            parent_refs=(ParentReference(name=GATEWAY),),
+            parent_refs=(parent(plan),),
             hostnames=(one["host"],),
             rules=(HTTPRouteRule(matches=(match,), backend_refs=(backend,)),),
         ),
