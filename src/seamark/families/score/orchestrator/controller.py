@@ -16,6 +16,7 @@ from seamark.families.score.ownership import ByUid
 from seamark.families.score.words import CLAIMS_READY, INPUTS_VALID, READY
 
 MANAGER = "score-orchestrator"
+LINGER = 2.0  # seconds that a first statement waits for the mirror's: with a quick runtime it is one write, not two
 
 
 def outlives(_workload: Workload, child: object) -> bool:
@@ -71,4 +72,5 @@ def controller(config_key: Key = KEY) -> Controller[Seen]:
         desire=desire,
         judge=judge,
         status=ByManager(manager=MANAGER, conditions=(READY, INPUTS_VALID, CLAIMS_READY), fields=("claims",)),
+        linger=LINGER,
     )
