@@ -16,13 +16,14 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from seamark.api.core import ConfigMap
 from seamark.api.meta import Key
+from seamark.api.score import PlatformConfig
 from seamark.families.score.policy import EndpointPolicy, template_fault
 from seamark.families.score.templates import faults as template_faults
 
 KEY = Key("score-system", "orchestrator-config")
 ENTRY = "config.yaml"
+BY_TEMPLATE = "template"  # the provisioner that is here; any other name is somebody else's
 SCOPES = ("Public", "ClusterLocal", "VPC", "Other")
 
 
@@ -76,7 +77,7 @@ class Provisioner(_Part, frozen=True, kw_only=True):
     """How resources of a type are given: values from templates, and a Secret that is there or comes."""
 
     type: Annotated[str, Meta(min_length=2, max_length=63)]
-    provisioner: str = "template"
+    provisioner: str = BY_TEMPLATE
     classes: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
     values: dict[str, str] = {}
@@ -174,7 +175,7 @@ class Configs:
         self.trouble = ""
         self._version = ""
 
-    def of(self, config_map: ConfigMap | None) -> Config | None:
+    def of(self, config_map: PlatformConfig | None) -> Config | None:
         """The one to use now: None while the only one that was ever seen is bad."""
         if config_map is None:
             self._version, self.trouble, self.good = "", "", built_in()

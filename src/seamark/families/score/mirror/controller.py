@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from seamark.api.core import ConfigMap
 from seamark.api.meta import Key
-from seamark.api.score import Workload, WorkloadExposure
+from seamark.api.score import PlatformConfig, Workload, WorkloadExposure
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
+from seamark.core.scope import Scope
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.score import selection
@@ -36,7 +36,7 @@ def controller(config_key: Key = KEY) -> Controller[Seen]:
         if workload.deleting:
             return None
         exposure = view.get(WorkloadExposure, workload.key)
-        config = configs.of(view.get(ConfigMap, config_key))
+        config = configs.of(view.get(PlatformConfig, config_key))
         seen = Seen(workload, exposure, policy_of(workload, config))
         if seen.untouched and missing(workload, exposure):
             return None  # the first statement says so already
@@ -45,7 +45,9 @@ def controller(config_key: Key = KEY) -> Controller[Seen]:
     return Controller(
         name="score-mirror",
         kind=Workload,
-        reads=(WorkloadExposure, ConfigMap),
+        manager=MANAGER,
+        reads=(WorkloadExposure, PlatformConfig),
+        scopes={PlatformConfig: Scope(config_key.namespace)},
         observe=observe,
         desire=desire,
         judge=judge,

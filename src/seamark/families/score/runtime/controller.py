@@ -18,10 +18,12 @@ from seamark.core.cache import Index
 from seamark.core.calls import Results
 from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.ownership import MANAGED_BY, ByLabels
+from seamark.core.scope import Scope
 from seamark.core.source import Reports
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.core.waker import Declaration
+from seamark.families.score.ownership import PART_OF
 from seamark.families.score.runtime import publish
 from seamark.families.score.runtime.attempts import attempt
 from seamark.families.score.runtime.names import hosts
@@ -44,6 +46,9 @@ CHILDREN: tuple[type[Object], ...] = (
     HTTPRoute,
 )
 MAY_BE_MISSING: tuple[type[Object], ...] = (HTTPRoute, Gateway, DNSEndpoint)
+LABELLED: Mapping[type[Object], Scope] = dict.fromkeys(
+    (Deployment, StatefulSet, ConfigMap, PersistentVolumeClaim, Pod), Scope.labelled(PART_OF)
+)
 T = TypeVar("T", bound=Object)
 Attempt = Callable[[Probe | Lookup], Awaitable[bool]]
 
@@ -111,9 +116,11 @@ def renderer(rendered: Reports[Rendered]) -> Group[WorkloadPlan]:
 
     return Group(
         name="score-renderer",
+        manager=MANAGER,
         keyed={WorkloadPlan: lambda plan: (plan.key,)},
         children=CHILDREN,
         optional=(HTTPRoute,),
+        scopes=LABELLED,
         ownership=ByLabels(MANAGER, WORKLOAD_LABEL, NAMESPACE_LABEL),
         observe=observe,
         desire=desire,
@@ -133,6 +140,8 @@ def publisher(options: Options, rendered: Reports[Rendered]) -> Controller[Publi
         kind=WorkloadExposure,
         reads=(WorkloadPlan, Deployment, StatefulSet, Service, Ingress, Pod),
         optional=MAY_BE_MISSING,
+        scopes=LABELLED,
+        manager=MANAGER,
         indexes=(SERVICES, INGRESSES, ROUTES, RECORDS, PODS),
         sources=(rendered,),
         observe=observe,

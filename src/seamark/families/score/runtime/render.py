@@ -32,6 +32,7 @@ from seamark.api.gateway import (
 )
 from seamark.api.meta import Object, ObjectMeta, OwnerReference
 from seamark.api.score import WorkloadPlan
+from seamark.families.score.ownership import PART_OF
 from seamark.families.score.runtime.pods import container, file_key, volumes
 from seamark.families.score.runtime.quantity import canonical
 from seamark.families.score.runtime.state import FILES, GATEWAY, GENERATION, WORKLOAD_LABEL
@@ -67,13 +68,14 @@ def metadata(plan: WorkloadPlan, name: str) -> ObjectMeta:
     return ObjectMeta(
         name=name,
         namespace=plan.metadata.namespace,
+        labels=dict(PART_OF),
         annotations={GENERATION: str(plan.spec.observed_workload_generation)},
         owner_references=(owner,),
     )
 
 
 def labels(plan: WorkloadPlan) -> dict[str, str]:
-    return {"app.kubernetes.io/name": plan.metadata.name, WORKLOAD_LABEL: plan.metadata.name}
+    return {**PART_OF, "app.kubernetes.io/name": plan.metadata.name, WORKLOAD_LABEL: plan.metadata.name}
 
 
 def rollout(plan: WorkloadPlan, values: dict[str, Any]) -> Deployment | StatefulSet:
