@@ -6,6 +6,7 @@ import os
 
 from seamark.core.family import Family
 from seamark.core.waker import Declaration
+from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
@@ -24,7 +25,7 @@ ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (orchestrator(), provisioner()),
+    controllers=lambda: (configuration(), orchestrator(), provisioner()),
 )
 REGISTRAR = Family(
     name="score-registrar",

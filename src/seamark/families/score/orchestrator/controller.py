@@ -48,12 +48,12 @@ def outputs_of(view: View, claim: ResourceClaim) -> Outputs | None:
 
 
 def controller(config_key: Key = KEY) -> Controller[Seen]:
-    configs = Configs()
+    configs = Configs(config_key)
 
     def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
         if workload.deleting:
             return None  # claims and plan go with it, by their owner references
-        config = configs.of(view.get(PlatformConfig, config_key))
+        config = configs.seen(view)
         claims = {claim.spec.key: claim for claim in view.by(CLAIMS, workload.uid)}
         found = ((key, outputs_of(view, claim)) for key, claim in claims.items())
         return Seen(

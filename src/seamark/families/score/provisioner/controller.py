@@ -19,10 +19,10 @@ MANAGER = "score-provisioner"
 
 
 def controller(config_key: Key = KEY) -> Controller[Seen]:
-    configs = Configs()
+    configs = Configs(config_key)
 
     def observe(view: View, claim: ResourceClaim, _results: Results) -> Seen | None:
-        config = configs.of(view.get(PlatformConfig, config_key))
+        config = configs.seen(view)
         if claim.deleting or config is None:
             return None
         provisioner = config.provisioner(claim.spec.type, claim.spec.class_)
