@@ -201,6 +201,13 @@ def test_an_endpoint_is_reachable_by_probe_alone() -> None:
     assert said(judge(dead, NOTHING))["Degraded"] == "True Unreachable"
 
 
+def test_an_endpoint_is_tried_anew_when_other_replicas_run() -> None:
+    (before,) = desire(seen(probes=True, inside=True)).calls
+    (after,) = desire(seen(probes=True, inside=True, rollout=rollout(0))).calls
+    assert before.action != after.action
+    assert before.target == after.target
+
+
 def test_after_a_restart_what_was_found_out_stands_until_the_first_attempt_has_ended() -> None:
     (entry,) = judge(seen(exposure=exposure(LOCAL), probes=True, inside=True), NOTHING).exposures or ()
     assert entry.reachable is True

@@ -11,7 +11,7 @@ from seamark.core.apply import Answers
 from seamark.core.calls import Call, Failed
 from seamark.core.controller import Wanted
 from seamark.core.source import Fresh, NotYet
-from seamark.families.score.runtime.health import conditions
+from seamark.families.score.runtime.health import conditions, replicas
 from seamark.families.score.runtime.names import Names, hosts, lookup, names, published
 from seamark.families.score.runtime.places import Place, places
 from seamark.families.score.runtime.state import Probe, Published
@@ -49,7 +49,7 @@ def probe(seen: Published, place: Place) -> Call[bool] | None:
     local = place.entry.scope == "ClusterLocal"
     if not seen.probes or (local and not seen.inside) or place.entry.scheme_hint == "OTHER":
         return None
-    action = Probe(place.host, place.port, place.scheme, place.path)
+    action = Probe(place.host, place.port, place.scheme, place.path, replicas(seen)[0])
     return Call(f"{seen.exposure.key}/{place.entry.url}", action, every=PROBE_EVERY, shelf_life=PROBE_KEEPS)
 
 

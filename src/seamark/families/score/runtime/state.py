@@ -129,6 +129,7 @@ class Probe:
     port: int
     scheme: str = "tcp"
     path: str = "/"
+    replicas: int = 0  # how many run: when that changes, it is tried anew at once
 
 
 @dataclass(frozen=True)
