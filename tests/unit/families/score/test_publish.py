@@ -90,6 +90,7 @@ def test_what_runs_is_published_with_its_generation() -> None:
     assert wire(status.exposures) == [{"url": LOCAL, "scope": "ClusterLocal", "schemeHint": "HTTP"}]
     assert status.observed_workload_generation == 1
     assert said(status) == {
+        "Ready": "True Running",
         "Available": "True Running",
         "Provisioning": "False RolledOut",
         "Degraded": "False AsItShould",
@@ -109,7 +110,10 @@ def failure(message: str) -> dict[str, str]:
         "not rendered": ({"rollout": None}, {"Provisioning": "True RollingOut", "Available": "Unknown Provisioning"}),
         "of an older generation": ({"rollout": rollout(1, "0")}, {"Provisioning": "True RollingOut"}),
         "rolling out": ({"rollout": rollout(0, "1", ROLLING)}, {"Provisioning": "True RollingOut"}),
-        "its pod died": ({"rollout": rollout(0)}, {"Degraded": "True ReplicasMissing", "Available": "False Degraded"}),
+        "its pod died": (
+            {"rollout": rollout(0)},
+            {"Degraded": "True ReplicasMissing", "Available": "False Degraded", "Ready": "False Degraded"},
+        ),
         "refused": (
             {"rollout": None, "rendered": Rendered(1, {"rollout": "no such thing"})},
             {"Degraded": "True Refused", "Available": "False Refused"},
@@ -159,14 +163,14 @@ def test_what_does_not_run_is_told(more: dict[str, Any], expected: dict[str, str
 )
 def test_why_replicas_are_missing_is_told_in_the_words_of_their_pods(state: dict[str, Any], words: str) -> None:
     pod = msgspec.convert({"status": {"containerStatuses": [{"name": "main", "state": state}]}}, Pod)
-    (available, *_) = judge(seen(rollout=rollout(0), pods=(pod,)), NOTHING).conditions
+    (_, available, *_) = judge(seen(rollout=rollout(0), pods=(pod,)), NOTHING).conditions
     assert available.message.endswith(words)
 
 
 def test_a_pod_that_no_node_takes_is_told() -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pod = msgspec.convert({"status": {"conditions": [condition]}}, Pod)
-    (available, *_) = judge(seen(rollout=rollout(0), pods=(pod,)), NOTHING).conditions
+    (_, available, *_) = judge(seen(rollout=rollout(0), pods=(pod,)), NOTHING).conditions
     assert available.message == "0 of 1 replicas are available: no node takes its pod"
 
 
@@ -312,6 +316,7 @@ def test_a_route_is_published_when_dns_answers_and_not_before() -> None:
     assert [call.action for call in desire(asked).calls] == [Lookup("a.example.com")]
     assert urls(judge(asked, NOTHING)) == [LOCAL]
     assert said(judge(asked, NOTHING))["DNSNotReady"] == "Unknown NotAskedYet"
+    assert said(judge(asked, NOTHING))["Ready"] == "Unknown DNSNotReady"
     failed = Failed("a.example.com has no address in DNS")
     lost = routed(route(ACCEPTED), gateway(), resolves=True, results=with_answer(asked, failed))
     assert urls(judge(lost, NOTHING)) == [LOCAL]
@@ -389,6 +394,7 @@ def test_a_load_balancer_without_an_address_is_pending() -> None:
     status = judge(seen(services=(balancer(),)), NOTHING)
     assert urls(status) == [LOCAL]
     assert said(status)["LBPending"] == "True NoAddress"
+    assert said(status)["Ready"] == "False LBPending"
 
 
 def ingress(*addresses: dict[str, str], host: str = "b.example.com", tls: bool = False) -> Ingress:

@@ -110,6 +110,24 @@ def test_files_are_mounted_each_at_its_target_and_a_change_rolls_out() -> None:
     assert "template" in difference(rendered("y")["rollout"], rendered("x")["rollout"])["spec"]
 
 
+def test_a_file_that_is_a_secret_is_mounted_by_reference() -> None:
+    files = [
+        {"target": "/key", "secret": "app.tls", "key": "tls.key", "mode": "0400"},
+        {"target": "/a", "content": "x"},
+    ]
+    rendered = render(plan(containers={"main": {"image": "a", "files": files}}))
+    assert list(wire(rendered["files main"])["data"].values()) == ["x"]
+    pod = wire(rendered["rollout"])["spec"]["template"]["spec"]
+    of_text, of_secret = pod["volumes"]
+    assert of_text["configMap"]["name"] == "app.main.files"
+    assert of_secret["secret"]["secretName"] == "app.tls"
+    ((item,), (mount, _)) = of_secret["secret"]["items"], pod["containers"][0]["volumeMounts"]
+    assert (item["key"], item["mode"]) == ("tls.key", 0o400)
+    assert (mount["name"], mount["mountPath"], mount["subPath"]) == (of_secret["name"], "/key", item["path"])
+    alone = render(plan(containers={"main": {"image": "a", "files": files[:1]}}))
+    assert sorted(alone) == ["rollout"]
+
+
 def test_ports_volumes_and_routes_are_rendered() -> None:
     rendered = render(
         plan(

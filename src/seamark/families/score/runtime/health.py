@@ -5,7 +5,7 @@ from __future__ import annotations
 from seamark.api.core import Pod
 from seamark.api.meta import Condition
 from seamark.api.score import Exposure
-from seamark.core.conditions import FALSE, TRUE
+from seamark.core.conditions import FALSE, TRUE, UNKNOWN
 from seamark.families.score.runtime.names import Names
 from seamark.families.score.runtime.places import accepted, addresses, gateway_key, load_balancers, programmed
 from seamark.families.score.runtime.state import (
@@ -16,6 +16,7 @@ from seamark.families.score.runtime.state import (
     INGRESS_PENDING,
     LB_PENDING,
     PROVISIONING,
+    READY,
     Published,
 )
 
@@ -41,7 +42,20 @@ WAITING = {
 
 def conditions(seen: Published, exposures: tuple[Exposure, ...], names: Names) -> tuple[Condition, ...]:
     rollout = _rolled_out(seen, exposures, names) if rendered_for(seen) else _not_rendered(seen)
-    return (*rollout, balanced(seen), routed(seen), named(names))
+    told = (*rollout, balanced(seen), routed(seen), named(names))
+    return summed_up(told), *told
+
+
+def summed_up(told: tuple[Condition, ...]) -> Condition:
+    """Named after the first that is bad news: a mirror then finds the same abstract reason in both."""
+    bad = [one for one in told if one.status == (FALSE if one.type == AVAILABLE.name else TRUE)]
+    bad.sort(key=lambda one: one.type == AVAILABLE.name)  # what says why comes before that it is not available
+    if bad:
+        return READY.false(bad[0].type, bad[0].message)
+    unknown = [one for one in told if one.status == UNKNOWN]
+    if unknown:
+        return READY.unknown(unknown[0].type, unknown[0].message)
+    return READY.true("Running", told[0].message)
 
 
 def rendered_for(seen: Published) -> bool:

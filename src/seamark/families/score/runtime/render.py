@@ -33,7 +33,7 @@ from seamark.api.gateway import (
 from seamark.api.meta import Object, ObjectMeta, OwnerReference
 from seamark.api.score import WorkloadPlan
 from seamark.families.score.ownership import PART_OF
-from seamark.families.score.runtime.pods import container, file_key, volumes
+from seamark.families.score.runtime.pods import container, contents, file_key, volumes
 from seamark.families.score.runtime.quantity import canonical
 from seamark.families.score.runtime.state import FILES, GATEWAY, GENERATION, WORKLOAD_LABEL
 
@@ -44,8 +44,8 @@ def render(plan: WorkloadPlan) -> dict[str, Object]:
     values = plan.spec.resolved_values or {}
     children: dict[str, Object] = {}
     for name, one in sorted(values.get("containers", {}).items()):
-        if one.get("files"):
-            children[f"files {name}"] = files(plan, name, one["files"])
+        if own := contents(one):
+            children[f"files {name}"] = files(plan, name, own)
     for volume in values.get("volumes", ()):
         children[f"volume {volume['key']}"] = claim(plan, volume)
     children[ROLLOUT] = rollout(plan, values)
@@ -80,8 +80,8 @@ def labels(plan: WorkloadPlan) -> dict[str, str]:
 
 def rollout(plan: WorkloadPlan, values: dict[str, Any]) -> Deployment | StatefulSet:
     containers = values.get("containers", {})
-    contents = {name: one["files"] for name, one in sorted(containers.items()) if one.get("files")}
-    digest = hashlib.sha256(msgspec.json.encode(contents)).hexdigest()[:16] if contents else ""
+    mounted = {name: own for name, one in sorted(containers.items()) if (own := contents(one))}
+    digest = hashlib.sha256(msgspec.json.encode(mounted)).hexdigest()[:16] if mounted else ""
     template = PodTemplate(
         metadata=TemplateMeta(labels=labels(plan), annotations={FILES: digest} if digest else None),
         spec=TemplateSpec(

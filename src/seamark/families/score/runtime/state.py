@@ -80,7 +80,20 @@ DNS_NOT_READY = ConditionType(
         "Answered": "Every host name has an answer, or there is none",
     },
 )
-CONDITIONS = (AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY)
+READY = ConditionType(
+    "Ready",
+    meaning="It runs, and nothing of the others is bad news",
+    reasons={
+        "Running": "All is as it should be",
+        "Available": "Not all replicas of this generation run",
+        "Provisioning": "This generation is being rolled out",
+        "Degraded": "It does not run as it should",
+        "LBPending": "A load balancer has no address",
+        "IngressPending": "An Ingress or a route is not served",
+        "DNSNotReady": "A host name has no answer in DNS",
+    },
+)
+CONDITIONS = (READY, AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY)
 
 
 @dataclass(frozen=True)
