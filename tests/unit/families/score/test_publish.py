@@ -107,7 +107,10 @@ def failure(message: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("more", "expected"),
     {
-        "not rendered": ({"rollout": None}, {"Provisioning": "True RollingOut", "Available": "Unknown Provisioning"}),
+        "not rendered": (
+            {"rollout": None},
+            {"Provisioning": "True RollingOut", "Available": "Unknown Provisioning", "Ready": "Unknown Provisioning"},
+        ),
         "of an older generation": ({"rollout": rollout(1, "0")}, {"Provisioning": "True RollingOut"}),
         "rolling out": ({"rollout": rollout(0, "1", ROLLING)}, {"Provisioning": "True RollingOut"}),
         "its pod died": (

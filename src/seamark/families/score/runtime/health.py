@@ -48,6 +48,8 @@ def conditions(seen: Published, exposures: tuple[Exposure, ...], names: Names) -
 
 def summed_up(told: tuple[Condition, ...]) -> Condition:
     """Named after the first that is bad news: a mirror then finds the same abstract reason in both."""
+    if told[0].status == UNKNOWN:
+        return READY.unknown(PROVISIONING.name, told[0].message)  # nobody has rendered it yet: there is no verdict
     bad = [one for one in told if one.status == (FALSE if one.type == AVAILABLE.name else TRUE)]
     bad.sort(key=lambda one: one.type == AVAILABLE.name)  # what says why comes before that it is not available
     if bad:
