@@ -97,7 +97,7 @@ def test_a_load_balancer_is_published_with_its_address_and_tried(cluster: Kubern
     workload(cluster)
     cluster.until_said("Ready", "True")
     with answering() as port:
-        spec = {"type": "LoadBalancer", "selector": {"score.dev/workload": "app"}}
+        spec: dict[str, Any] = {"type": "LoadBalancer", "selector": {"score.dev/workload": "app"}}
         spec |= {"ports": [{"name": "http", "port": port}]}
         cluster.make("core:services", {"metadata": {"name": "public"}, "spec": spec})
         cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
