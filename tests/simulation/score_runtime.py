@@ -14,7 +14,7 @@ from seamark.api.crd import CRD
 from seamark.core.waker import Declaration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.controller import Options, controllers
+from seamark.families.score.runtime.controller import MAY_BE_MISSING, Options, controllers
 from seamark.families.score.runtime.state import GENERATION
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step, Violation
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 PAUSE = 0.03  # seconds after which Kubernetes has done its part
+# Kinds that may be missing are there: to look for them again and again takes most of a day without writes.
+OTHERS = tuple(CRD(kind=kind, annotations={"api-approved.kubernetes.io": "test"}) for kind in MAY_BE_MISSING)
 WEB = {"ports": [{"name": "web", "port": 80}]}
 SERVICE = f"/api/v1/namespaces/{NAMESPACE}/services"
 
@@ -86,7 +88,7 @@ class Kubernetes:
 
 class ScoreRuntimeScenario:
     name = "score-runtime"
-    crds: tuple[CRD, ...] = CRDS
+    crds: tuple[CRD, ...] = (*CRDS, *OTHERS)
 
     def __init__(self) -> None:
         self._history = StatusHistory()
