@@ -329,8 +329,8 @@ def _current(now: State, _before: State | None) -> Iterator[str]:
 @rule(19, "Ready is not True while another condition is False or Unknown, or while Reconciling or Stalled.")
 def _summary(now: State, _before: State | None) -> Iterator[str]:
     ready = now.summary()
-    if ready is None or ready.get("status") != "True":
-        return
+    if ready is None or ready.get("status") != "True" or (now.ours is not None and "Ready" not in now.ours):
+        return  # whoever writes only parts is not the one who sums them up
     for (place, name), condition in now.conditions().items():
         bad = "True" if name in NEGATIVE else ("False", "Unknown")
         if not place and condition.get("status") in bad and name != "Ready":

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
+from seamark.api.score import Workload
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
@@ -20,6 +21,7 @@ from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
 from seamark.core.waker import Declaration
+from tests.cluster.recorder import recorded
 from tests.cluster.requests import Answer, eventually, request
 
 SETTINGS = Settings(leader_election=False, health_address="", workers=16)
@@ -64,6 +66,16 @@ class Running:
         assert not self._thread.is_alive()
         if self._trouble is not None:
             raise self._trouble
+
+
+@contextmanager
+def truthful(plane: ControlPlane, namespace: str) -> Iterator[None]:
+    """Everything that is said of Workloads inside is judged by the rules of status, for each of the two writers."""
+    with (
+        recorded(plane, Workload.RESOURCE, namespace=namespace, ours=("Ready", "InputsValid", "ClaimsReady")),
+        recorded(plane, Workload.RESOURCE, namespace=namespace, ours=("RuntimeReady",)),
+    ):
+        yield
 
 
 @contextmanager
@@ -153,7 +165,7 @@ class Cluster:
         conditions = (workload.get("status") or {}).get("conditions") or ()
         return next((one for one in conditions if one["type"] == condition), {})
 
-    def until(self, condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
         eventually(condition, what, seconds)
 
     def until_exposed(self, generation: int = 1, name: str = "app") -> dict[str, Any]:
@@ -167,14 +179,16 @@ class Cluster:
     def until_endpoint(self, wanted: str | None, name: str = "app") -> None:
         self.until(lambda: self.endpoint(name) == wanted, f"the endpoint of {name} is {wanted}")
 
-    def until_said(self, condition: str, status: str, reason: str = "", name: str = "app") -> dict[str, Any]:
+    def until_said(
+        self, condition: str, status: str, reason: str = "", name: str = "app", seconds: float = 30
+    ) -> dict[str, Any]:
         def so() -> bool:
             found = self.said(condition, name)
             current = found.get("observedGeneration") == self.get("workloads", name)["metadata"]["generation"]
             return bool(current and found["status"] == status and (not reason or found["reason"] == reason))
 
         try:
-            self.until(so, f"{condition} of {name} is {status} ({reason})")
+            self.until(so, f"{condition} of {name} is {status} ({reason})", seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.get('workloads', name).get('status')}") from None
         return self.said(condition, name)

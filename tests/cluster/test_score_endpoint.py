@@ -14,7 +14,7 @@ from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
 from tests.cluster.requests import install, request
-from tests.cluster.score_operator import Cluster, Running, running
+from tests.cluster.score_operator import Cluster, Running, running, truthful
 
 URL = "https://app.example.com"
 PORTS = {"ports": [{"port": 80}]}
@@ -29,8 +29,9 @@ def at_work(control_plane: ControlPlane) -> Iterator[Running]:
 
 
 @pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Cluster:
-    return Cluster(control_plane, namespace)
+def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Cluster]:
+    with truthful(control_plane, namespace):
+        yield Cluster(control_plane, namespace)
 
 
 def published(url: str, **more: Any) -> dict[str, Any]:

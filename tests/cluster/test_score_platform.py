@@ -72,8 +72,32 @@ def test_a_configuration_counts_at_once_and_a_bad_one_never_does(plane: ControlP
         "another runtime is asked",
     )
     configure(plane, "spec: {profiles: []}")
+    cluster.until(lambda: "ConfigInvalid" in told(plane), "the mistake is told")
     cluster.apply("later")
     assert cluster.until_exposed(name="later")["spec"]["runtimeClass"] == "ecs"
+
+
+def told(plane: ControlPlane) -> list[str]:
+    """What events say about the configuration."""
+    found = request(plane, "GET", "/apis/events.k8s.io/v1/namespaces/score-system/events").body["items"]
+    return [one["reason"] for one in found if one["regarding"]["name"] == "orchestrator-config"]
+
+
+def test_the_last_good_configuration_outlives_a_restart(plane: ControlPlane, cluster: Cluster) -> None:
+    configure(plane, profile())
+    with running(plane, without_runtime(), "admin"):
+        cluster.apply("stays")
+        cluster.until_exposed(name="stays")
+        cluster.publish(published(), "stays")
+        cluster.until_said("Ready", "True", name="stays")
+        copy = f"{CONFIGS}/orchestrator-config.last-good"
+        cluster.until(lambda: "runtimeClass: ecs" in str(request(plane, "GET", copy).body.get("data")), "a copy")
+    configure(plane, "spec: {profiles: [], colour: red}")
+    before = cluster.get("workloads", "stays")["metadata"]["resourceVersion"]
+    with running(plane, without_runtime(), "admin"):
+        cluster.apply("new")
+        assert cluster.until_exposed(name="new")["spec"]["runtimeClass"] == "ecs"
+        assert cluster.get("workloads", "stays")["metadata"]["resourceVersion"] == before
 
 
 @pytest.mark.usefixtures("at_work")
@@ -95,6 +119,8 @@ def test_policies_hide_and_replace_what_was_published(plane: ControlPlane, clust
 
 
 def test_a_bad_configuration_from_the_beginning_is_told_on_the_workload(plane: ControlPlane, cluster: Cluster) -> None:
+    for name in ("orchestrator-config", "orchestrator-config.last-good"):
+        request(plane, "DELETE", f"{CONFIGS}/{name}")
     configure(plane, "spec: {profiles: [], colour: red}")
     with running(plane, without_runtime(), "admin"):
         cluster.apply("unlucky")

@@ -14,7 +14,8 @@ from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE
 from tests.cluster.requests import install, request
-from tests.cluster.score_operator import MERGE, Cluster, Running, running
+from tests.cluster.score_kubernetes import Kubernetes
+from tests.cluster.score_operator import Running, running, truthful
 
 MAIN: dict[str, Any] = {
     "image": "nginx",
@@ -36,33 +37,10 @@ def at_work(control_plane: ControlPlane) -> Iterator[Running]:
         yield operator
 
 
-class Kubernetes(Cluster):
-    """Beside what a developer does: what a kubelet would."""
-
-    def object(self, path: str) -> dict[str, Any]:
-        answer = request(self.plane, "GET", self.there(path))
-        return answer.body if answer.code == 200 else {}
-
-    def there(self, path: str) -> str:
-        group, _, rest = path.partition(":")
-        root = "/api/v1" if group == "core" else f"/apis/{group}/v1"
-        return f"{root}/namespaces/{self.namespace}/{rest}"
-
-    def pods(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = request(self.plane, "GET", self.there("core:pods")).body["items"]
-        return found
-
-    def pods_are(self, ready: str) -> None:
-        self.until(lambda: bool(self.pods()), "a pod")
-        for pod in self.pods():
-            status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
-            path = f"{self.there('core:pods')}/{pod['metadata']['name']}/status"
-            assert request(self.plane, "PATCH", path, {"status": status}, content_type=MERGE).code == 200
-
-
 @pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Kubernetes:
-    return Kubernetes(control_plane, namespace)
+def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Kubernetes]:
+    with truthful(control_plane, namespace):
+        yield Kubernetes(control_plane, namespace)
 
 
 def url(cluster: Kubernetes) -> str:
@@ -116,7 +94,8 @@ def test_somebody_elses_service_is_neither_touched_nor_published(cluster: Kubern
     assert made.code == 201, made.body
     cluster.apply(containers={"main": MAIN}, service=WEB)
     cluster.pods_are("True")
-    cluster.until_said("RuntimeReady", "True")
+    told = cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")
+    assert f"Service {cluster.namespace}/app exists and is not managed by Seamark" in told["message"]
     assert cluster.endpoint() is None
     live = cluster.object("core:services/app")
     assert live["metadata"]["resourceVersion"] == made.body["metadata"]["resourceVersion"]

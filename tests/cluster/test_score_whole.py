@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from seamark.cli.score import app
 from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
+from seamark.families.score.family import without_runtime
+from seamark.families.score.runtime.attempts import answers
+from seamark.families.score.runtime.controller import Attempt, Options, controllers
+from seamark.families.score.runtime.state import Lookup, Probe
 from tests.cluster.kubelet_machine import ECHO, Machine, processes, python, running_machine
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster, running
@@ -33,8 +39,25 @@ resources: {{keys: {{type: secret, params: {{name: words}}}}}}
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    with running_machine("--backoff=2") as one:
+    with running_machine("--backoff=20") as one:
         yield one
+
+
+def attempts(machine: Machine) -> Attempt:
+    """Real attempts. The cluster's DNS is for Pods, and this is none: the API server tells what it would say."""
+
+    async def attempt(action: Probe | Lookup) -> bool:
+        assert isinstance(action, Probe)
+        name, namespace, *_ = action.host.split(".")
+        service = await asyncio.to_thread(machine.get, f"/api/v1/namespaces/{namespace}/services/{name}")
+        return await answers(replace(action, host=service["spec"]["clusterIP"]))
+
+    return attempt
+
+
+def top(cluster: Cluster) -> dict[str, Any]:
+    (entry,) = cluster.get("workloadexposures", "hello")["status"]["exposures"]
+    return dict(entry)
 
 
 def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_path: Path) -> None:
@@ -46,7 +69,7 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
     machine.apply(secret, namespace=space)
     (tmp_path / "score.yaml").write_text(SCORE_FILE)
     cluster = Cluster(plane, space)
-    with running(plane, tuple(one for part in SCORE for one in part.controllers()), "admin"):
+    with running(plane, (*without_runtime(), *controllers(Options(attempts(machine), inside=True))), "admin"):
         arguments = ["apply", "-f", str(tmp_path / "score.yaml"), "-n", space, "--kubeconfig", str(plane.kubeconfig)]
         applied = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert applied.exit_code == 0, applied.output
@@ -58,7 +81,17 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
         assert json.loads(machine.ended(space, "client"))["path"] == "/hi"
         deployment = machine.get(f"/apis/apps/v1/namespaces/{space}/deployments/hello")
         assert "hunter2" not in json.dumps([deployment, cluster.get("workloadplans", "hello")])
+        cluster.until(lambda: top(cluster).get("reachable") is True, "it was tried, and answered")
         (pid,) = processes("GREETING=from hello by hunter2")
         os.kill(pid, signal.SIGKILL)
         cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", "hello")
-        cluster.until_said("Ready", "True", "Succeeded", "hello")
+
+        def nobody_answers() -> bool:
+            for again in processes("GREETING=from hello by hunter2"):  # the first restart comes at once
+                os.kill(again, signal.SIGKILL)
+            return top(cluster).get("reachable") is False
+
+        cluster.until(nobody_answers, "nobody answers")
+        assert cluster.endpoint("hello") == endpoint
+        cluster.until_said("Ready", "True", "Succeeded", "hello", seconds=90)
+        cluster.until(lambda: top(cluster).get("reachable") is True, "it answers again", seconds=60)

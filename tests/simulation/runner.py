@@ -24,6 +24,7 @@ from tests.simulation.sample.unverified import UnverifiedScenario
 from tests.simulation.scenario import Scenario, Step, Violation
 from tests.simulation.schedules import ELECTION, Schedule, simpler
 from tests.simulation.score import ScoreScenario
+from tests.simulation.score_runtime import ScoreRuntimeScenario
 from tests.simulation.world import World
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
@@ -31,6 +32,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "unverified": UnverifiedScenario,
     "dns": DnsScenario,
     "score": ScoreScenario,
+    "score-runtime": ScoreRuntimeScenario,
 }
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again

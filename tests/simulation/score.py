@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 WORKLOADS, EXPOSURES = "workloads.score.dev", "workloadexposures.score.dev"
 PLANS, CLAIMS = "workloadplans.score.dev", "resourceclaims.score.dev"
+DEPLOYMENTS, SERVICES = "deployments.apps", "services"
+OWNED = (WORKLOADS, PLANS, EXPOSURES, CLAIMS, "configmaps", DEPLOYMENTS, SERVICES)
 NAMESPACE = "default"
 ROOT = f"/apis/score.dev/v1b1/namespaces/{NAMESPACE}"
 PAUSE = 0.03  # seconds after which the runtime answers
@@ -185,8 +187,7 @@ class ScoreScenario:
 
     def left(self, world: World) -> str:
         collect_garbage(world)
-        kinds = (WORKLOADS, EXPOSURES, PLANS, CLAIMS, "configmaps")
-        left = [f"{kind} {obj['metadata']['name']}" for kind in kinds for obj in world.store.objects(kind)]
+        left = [f"{kind} {obj['metadata']['name']}" for kind in OWNED for obj in world.store.objects(kind)]
         return f"{left} are still there" if left else ""
 
     def summary(self, world: World) -> Any:
@@ -262,11 +263,10 @@ def collect_garbage(world: World) -> bool:
     """What kube-controller-manager does, generation by generation; whether there was any."""
     found = False
     while True:
-        kinds = (WORKLOADS, PLANS, EXPOSURES, CLAIMS, "configmaps")
-        alive = {obj["metadata"]["uid"] for kind in kinds for obj in world.store.objects(kind)}
+        alive = {obj["metadata"]["uid"] for kind in OWNED for obj in world.store.objects(kind)}
         gone = [
             (kind, obj["metadata"]["name"])
-            for kind in kinds
+            for kind in OWNED
             for obj in world.store.objects(kind)
             if owners(obj) and not alive & set(owners(obj))
         ]

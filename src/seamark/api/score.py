@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from seamark.api.core import ConfigMap
 from seamark.api.meta import Condition, Object, Resource, Wire
 from seamark.api.schema import ATOMIC, Rule, checked, map_by
 
@@ -183,6 +184,7 @@ class ClaimSummary(Wire, frozen=True, kw_only=True):
 
 
 class WorkloadStatus(Wire, frozen=True, kw_only=True):
+    observed_generation: int | None = None
     endpoint: Annotated[str, Meta(max_length=2048, description="Where it is reached, as the runtime says")] | None = (
         None
     )
@@ -261,6 +263,13 @@ class ResourceClaim(Object, frozen=True, kw_only=True):
 
     spec: ResourceClaimSpec
     status: ResourceClaimStatus | None = None
+
+
+# ---- the platform's configuration
+
+
+class PlatformConfig(ConfigMap, frozen=True, kw_only=True):
+    """The ConfigMap with the platform's configuration: a type of its own, so that it is followed apart from others."""
 
 
 # ---- WorkloadPlan

@@ -91,7 +91,7 @@ class Operator:
         duration = settings.lease_duration
         lease = LeaseSettings(duration=duration, renew=duration / 3, margin=duration / 5)
         client = Client(self.world.transport, manager=MANAGER, timeout=settings.request_timeout)
-        return Leader(client, Key(settings.namespace, "seamark"), self.world.identity, self.world.clock, lease)
+        return Leader(client, Key(settings.namespace, settings.lease), self.world.identity, self.world.clock, lease)
 
     def _informer(
         self,

@@ -35,6 +35,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     workers: Annotated[int, Meta(description="Keys worked on at once", ge=1, le=1024)] = 64
     request_timeout: Annotated[float, Meta(description="Seconds until a request is given up", gt=0)] = 30.0
     leader_election: Annotated[bool, Meta(description="Elect one of several replicas by a Lease")] = True
+    lease: Annotated[
+        str, Meta(description="The Lease that replicas share; families that run apart each have their own")
+    ] = "seamark"
     lease_duration: Annotated[float, Meta(description="Seconds that a lease lasts", ge=1)] = 15.0
     watch_idle: Annotated[
         float, Meta(description="Seconds without a byte after which a watch is taken for half-open", gt=0)

@@ -19,14 +19,15 @@ from typing import Any
 import msgspec
 import yaml
 
-from seamark.api.meta import Object, document, to_wire
+from seamark.api.meta import Key, Object, document, to_wire
 from seamark.core.apply import Answers, Refusal
 from seamark.core.cache import Cache, Index
 from seamark.core.calls import Call, Failed, Results
 from seamark.core.client import Client
 from seamark.core.conditions import Stamp
 from seamark.core.controller import Controller, Group, Wanted, kinds
-from seamark.core.source import Informer
+from seamark.core.follow import Followed, Follower
+from seamark.core.source import Absent, Fresh, Informer
 from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.core.watch import Watch
@@ -55,6 +56,20 @@ def check(path: Path, controllers: Iterable[Declaration]) -> None:
     assert got == golden, f"{path.name} (UPDATE_GOLDEN=1 writes it anew)"
 
 
+class Singles(Follower[Any]):
+    """Objects that are read one by one, as they are given."""
+
+    def __init__(self, kind: type[Object]) -> None:
+        super().__init__(Client(None, manager="nobody"), kind, Random(0), 0.0)  # type: ignore[arg-type]  # nothing is sent
+        self._given: dict[Key, Object] = {}
+
+    def put(self, obj: Object) -> None:
+        self._given[obj.key] = obj
+
+    def get(self, key: Key) -> Followed[Any]:
+        return Fresh(self._given[key]) if key in self._given else Absent()
+
+
 class Play:
     """One look of every controller at what is given: groups first, as their reports are facts for the others."""
 
@@ -63,6 +78,7 @@ class Play:
         self._given = given
         everything = dict.fromkeys(kind for controller in controllers for kind in kinds(controller))
         self._informers = {kind: self._informer(kind) for kind in everything}
+        self._singles = {kind: Singles(kind) for controller in controllers for kind in controller.singles}
         for manifest in given["given"]:
             self._put(manifest)
 
@@ -73,11 +89,15 @@ class Play:
         return informer
 
     def _put(self, manifest: Mapping[str, Any]) -> None:
-        for kind, informer in self._informers.items():
-            if (kind.RESOURCE.api_version, kind.RESOURCE.kind) == (manifest["apiVersion"], manifest["kind"]):
-                informer.cache.put(msgspec.convert(manifest, kind))
-                return
-        raise AssertionError(f"{manifest['kind']} is not read by this family")
+        places: dict[type[Object], Any] = {
+            **{kind: one.cache for kind, one in self._informers.items()},
+            **self._singles,
+        }
+        wanted = (manifest["apiVersion"], manifest["kind"])
+        found = [kind for kind in places if (kind.RESOURCE.api_version, kind.RESOURCE.kind) == wanted]
+        assert found, f"{manifest['kind']} is not read by this family"
+        for kind in found:
+            places[kind].put(msgspec.convert(manifest, kind))
 
     def run(self) -> dict[str, Any]:
         said: dict[str, Any] = {}
@@ -92,7 +112,7 @@ class Play:
         return said
 
     def _view(self) -> View:
-        return View(self._informers, 0.0)
+        return View(self._informers, 0.0, self._singles)
 
     def _group(self, group: Group[Any]) -> dict[str, Any]:
         """Publishes the reports of every key; what a key wants is shown."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seamark.core.family import Family
-from seamark.core.rbac import Grant, grants, rules
+from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
 from seamark.families.score.family import MIRROR, ORCHESTRATOR, REGISTRAR, RUNTIME, SCORE
 
 RBAC = "rbac.authorization.k8s.io"
@@ -49,17 +49,30 @@ def documents(namespace: str) -> list[Json]:
 
 
 def identity(part: Family, namespace: str) -> list[Json]:
+    """Its account, a role for what it does everywhere, and one in each namespace where it does something only there."""
     name = part.name
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
+    found = by_namespace(needed(part) | CONTRACT.get(name, set()) | leases(namespace))
+    return [account, *(each for where in found for each in bound(name, found[where], where, namespace))]
+
+
+def leases(namespace: str) -> set[Grant]:
+    """Replicas elect a leader, where they live."""
+    return {grant._replace(namespace=namespace) for grant in leader_grants()}
+
+
+def bound(name: str, found: Iterable[Grant], where: str, home: str) -> list[Json]:
+    """A role in the namespace `where` (everywhere if empty), bound to the account of its name that lives at `home`."""
+    kind = "Role" if where else "ClusterRole"
+    metadata = {"name": name, **({"namespace": where} if where else {})}
     return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}},
-        role(name, needed(part) | CONTRACT.get(name, set())),
+        {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules(found)},
         {
             "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": name},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-            "subjects": [subject],
+            "kind": f"{kind}Binding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": home}],
         },
     ]
 
@@ -101,7 +114,8 @@ def fence(namespace: str) -> list[Json]:
             ),
             (
                 "variables.orchestrator || (variables.afterClaims == variables.beforeClaims"
-                " && variables.afterOthers == variables.beforeOthers)",
+                " && variables.afterOthers == variables.beforeOthers"
+                " && variables.afterObserved == variables.beforeObserved)",
                 "claims and the other conditions are the orchestrator's to say",
             ),
         ],
@@ -126,6 +140,7 @@ def _fields(when: str, of: str) -> dict[str, str]:
     conditions = f"({of}.?status.conditions.orValue([]))"
     return {
         f"{when}Endpoint": f"{of}.?status.endpoint.orValue('')",
+        f"{when}Observed": f"{of}.?status.observedGeneration.orValue(0)",
         f"{when}Claims": f"{of}.?status.claims.orValue([])",
         f"{when}Runtime": f"{conditions}.filter(one, one.type == 'RuntimeReady')",
         f"{when}Others": f"{conditions}.filter(one, one.type != 'RuntimeReady')",

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
@@ -16,13 +17,15 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from seamark.api.core import ConfigMap
 from seamark.api.meta import Key
+from seamark.api.score import PlatformConfig
+from seamark.core.view import View
 from seamark.families.score.policy import EndpointPolicy, template_fault
 from seamark.families.score.templates import faults as template_faults
 
 KEY = Key("score-system", "orchestrator-config")
 ENTRY = "config.yaml"
+BY_TEMPLATE = "template"  # the provisioner that is here; any other name is somebody else's
 SCOPES = ("Public", "ClusterLocal", "VPC", "Other")
 
 
@@ -76,7 +79,7 @@ class Provisioner(_Part, frozen=True, kw_only=True):
     """How resources of a type are given: values from templates, and a Secret that is there or comes."""
 
     type: Annotated[str, Meta(min_length=2, max_length=63)]
-    provisioner: str = "template"
+    provisioner: str = BY_TEMPLATE
     classes: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
     values: dict[str, str] = {}
@@ -166,16 +169,25 @@ def _faults(config: Config) -> Iterator[str]:
                 yield f"provisioner {one.type}: {wrong}"
 
 
+def last_good_key(key: Key) -> Key:
+    """Where the last good configuration is kept, beside the one that people write."""
+    return Key(key.namespace, f"{key.name}.last-good")
+
+
 class Configs:
     """The configuration in force. A bad one never replaces a good one; `trouble` says what is wrong with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: Key = KEY) -> None:
+        self.key = key
         self.good: Config | None = None
         self.trouble = ""
         self._version = ""
 
-    def of(self, config_map: ConfigMap | None) -> Config | None:
-        """The one to use now: None while the only one that was ever seen is bad."""
+    def seen(self, view: View) -> Config | None:
+        """The one to use now, by what the cluster has: None while there was never a good one."""
+        return self.of(view.get(PlatformConfig, self.key), view.get(PlatformConfig, last_good_key(self.key)))
+
+    def of(self, config_map: PlatformConfig | None, last_good: PlatformConfig | None = None) -> Config | None:
         if config_map is None:
             self._version, self.trouble, self.good = "", "", built_in()
             return self.good
@@ -185,5 +197,8 @@ class Configs:
             try:
                 self.good, self.trouble = parse((config_map.data or {}).get(ENTRY, "")), ""
             except ConfigError as error:
-                self.trouble = f"{ENTRY} of ConfigMap {KEY}: {error}"
+                self.trouble = f"{ENTRY} of ConfigMap {self.key}: {error}"
+        if self.good is None and last_good is not None:  # this process has not seen a good one; another has
+            with suppress(ConfigError):
+                self.good = parse((last_good.data or {}).get(ENTRY, ""))
         return self.good

@@ -6,26 +6,26 @@ import os
 
 from seamark.core.family import Family
 from seamark.core.waker import Declaration
+from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
-from seamark.families.score.runtime.controller import Options, connects
+from seamark.families.score.runtime.controller import Options
 from seamark.families.score.runtime.controller import controllers as runtime
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
-    """Only whoever is in the cluster's network can tell whether an endpoint answers."""
-    inside = "KUBERNETES_SERVICE_HOST" in os.environ
-    return runtime(Options(prober=connects if inside else None))
+    """Only whoever is in the cluster's network can tell whether a cluster-local endpoint answers."""
+    return runtime(Options(inside="KUBERNETES_SERVICE_HOST" in os.environ))
 
 
 ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (orchestrator(), provisioner()),
+    controllers=lambda: (configuration(), orchestrator(), provisioner()),
 )
 REGISTRAR = Family(
     name="score-registrar",

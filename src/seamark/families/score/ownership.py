@@ -11,6 +11,7 @@ from seamark.api.meta import Object
 from seamark.core.ownership import ByReference
 
 OWNER = "score.dev/owner-uid"
+PART_OF = {"app.kubernetes.io/part-of": "score"}  # on what the family makes of kinds that everybody makes
 
 
 class ByUid(ByReference):
@@ -24,6 +25,6 @@ class ByUid(ByReference):
             yield uid
 
     def claim(self, owner: Object, child: Any) -> Any:
-        labels = {**(child.metadata.labels or {}), OWNER: owner.uid}
+        labels = {**(child.metadata.labels or {}), **PART_OF, OWNER: owner.uid}
         labelled = msgspec.structs.replace(child, metadata=msgspec.structs.replace(child.metadata, labels=labels))
         return labelled if self._outlives(owner, child) else super().claim(owner, labelled)

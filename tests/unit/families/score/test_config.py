@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import ConfigMap
 from seamark.api.meta import ObjectMeta
-from seamark.api.score import Workload
+from seamark.api.score import PlatformConfig, Workload
 from seamark.families.score.config import ConfigError, Configs, built_in, parse
 from seamark.families.score.selection import NoChoice, backend, profile
 
@@ -61,8 +60,8 @@ def test_built_in_provisioners_stay_beside_those_of_the_platform() -> None:
 
 
 def test_the_last_good_configuration_stays_in_force() -> None:
-    def config_map(version: str, text: str) -> ConfigMap:
-        return ConfigMap(metadata=ObjectMeta(uid="u", resource_version=version), data={"config.yaml": text})
+    def config_map(version: str, text: str) -> PlatformConfig:
+        return PlatformConfig(metadata=ObjectMeta(uid="u", resource_version=version), data={"config.yaml": text})
 
     configs = Configs()
     assert configs.of(config_map("1", "nonsense")) is None

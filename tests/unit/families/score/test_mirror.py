@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.score import Workload, WorkloadExposure, WorkloadStatus
+from seamark.api.score import Workload, WorkloadExposure
 from seamark.core.apply import Answers
 from seamark.families.score.exposures import STATUS_BEFORE, digest
 from seamark.families.score.mirror.reconcile import announce, judge
-from seamark.families.score.mirror.state import Seen
+from seamark.families.score.mirror.state import Mirrored, Seen
 from seamark.families.score.policy import EndpointPolicy
 
 NOTHING = Answers({}, {})
@@ -48,12 +48,12 @@ def condition(type_: str, status: str = "True", reason: str = "Because", **more:
     return {**said, "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
-def said(status: WorkloadStatus) -> tuple[str, str]:
+def said(status: Mirrored) -> tuple[str, str]:
     (ready,) = status.conditions
     return ready.status, ready.reason
 
 
-def judged(*conditions: dict[str, Any], url: str = URL, **entry: Any) -> WorkloadStatus:
+def judged(*conditions: dict[str, Any], url: str = URL, **entry: Any) -> Mirrored:
     status = {"exposures": [{"url": url, **entry}], "conditions": list(conditions)}
     return judge(Seen(workload(), exposure(status)), NOTHING)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from seamark.api.core import ConfigMap
 from seamark.api.meta import Key
-from seamark.api.score import Workload, WorkloadExposure
+from seamark.api.score import PlatformConfig, Workload, WorkloadExposure
+from seamark.core.apply import Answers
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
+from seamark.core.events import Notice
+from seamark.core.scope import Scope
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.score import selection
 from seamark.families.score.config import KEY, Config, Configs
 from seamark.families.score.mirror.answer import missing
+from seamark.families.score.mirror.metrics import MirrorMetrics
 from seamark.families.score.mirror.reconcile import announce, desire, judge
 from seamark.families.score.mirror.state import Seen
 from seamark.families.score.policy import NO_POLICY, EndpointPolicy
@@ -30,26 +33,35 @@ def policy_of(workload: Workload, config: Config | None) -> EndpointPolicy:
 
 
 def controller(config_key: Key = KEY) -> Controller[Seen]:
-    configs = Configs()
+    configs, metrics = Configs(config_key), MirrorMetrics()
 
     def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
         if workload.deleting:
+            metrics.forget(workload.uid)
             return None
         exposure = view.get(WorkloadExposure, workload.key)
-        config = configs.of(view.get(ConfigMap, config_key))
+        config = configs.seen(view)
         seen = Seen(workload, exposure, policy_of(workload, config))
         if seen.untouched and missing(workload, exposure):
             return None  # the first statement says so already
         return seen
 
+    def told(seen: Seen, answers: Answers) -> list[Notice]:
+        if not missing(seen.workload, seen.exposure):
+            metrics.count(seen)
+        return announce(seen, answers)
+
     return Controller(
         name="score-mirror",
         kind=Workload,
-        reads=(WorkloadExposure, ConfigMap),
+        manager=MANAGER,
+        reads=(WorkloadExposure, PlatformConfig),
+        scopes={PlatformConfig: Scope(config_key.namespace)},
         observe=observe,
         desire=desire,
         judge=judge,
-        announce=announce,
+        announce=told,
+        collectors=metrics.collectors,
         status=ByManager(manager=MANAGER, conditions=(RUNTIME_READY,), fields=("endpoint",)),
         spacing=SPACING,
     )

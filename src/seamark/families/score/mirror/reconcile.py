@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seamark.api.meta import Condition
-from seamark.api.score import Exposure, WorkloadStatus
+from seamark.api.score import Exposure
 from seamark.core.apply import Answers
 from seamark.core.conditions import FALSE, TRUE
 from seamark.core.controller import Wanted
 from seamark.core.events import Notice
 from seamark.families.score.mirror.answer import missing
-from seamark.families.score.mirror.state import GOOD, TABLE, Seen
+from seamark.families.score.mirror.state import GOOD, TABLE, Mirrored, Seen
 from seamark.families.score.uris import fault
 from seamark.families.score.words import RUNTIME_READY
 
@@ -24,16 +24,16 @@ def desire(_seen: Seen) -> Wanted:
     return Wanted()
 
 
-def judge(seen: Seen, _answers: Answers) -> WorkloadStatus:
+def judge(seen: Seen, _answers: Answers) -> Mirrored:
     if waiting := missing(seen.workload, seen.exposure):
         reason = "RuntimeSelecting" if seen.exposure is None else "RuntimeProvisioning"
-        return WorkloadStatus(endpoint=seen.endpoint, conditions=(RUNTIME_READY.unknown(reason, waiting),))
-    published = mirrored(seen)
-    return WorkloadStatus(endpoint=published.endpoint, conditions=(runtime_ready(seen, published),))
+        return Mirrored(endpoint=seen.endpoint, conditions=(RUNTIME_READY.unknown(reason, waiting),))
+    published = shown(seen)
+    return Mirrored(endpoint=published.endpoint, conditions=(runtime_ready(seen, published),))
 
 
 @dataclass(frozen=True)
-class Mirrored:
+class Shown:
     """What is shown, of which entry, and what was wrong with it."""
 
     endpoint: str | None
@@ -41,14 +41,14 @@ class Mirrored:
     fault: str = ""
 
 
-def mirrored(seen: Seen) -> Mirrored:
+def shown(seen: Seen) -> Shown:
     top = top_exposure(seen)
     if top is None:
-        return Mirrored(None)
+        return Shown(None)
     if wrong := fault(top.url):
-        return Mirrored(seen.endpoint, top, wrong)
+        return Shown(seen.endpoint, top, wrong)
     metadata = seen.workload.metadata
-    return Mirrored(seen.policy.endpoint(top, metadata.name, metadata.namespace), top)
+    return Shown(seen.policy.endpoint(top, metadata.name, metadata.namespace), top)
 
 
 def top_exposure(seen: Seen) -> Exposure | None:
@@ -57,7 +57,7 @@ def top_exposure(seen: Seen) -> Exposure | None:
     return max(entries, key=lambda entry: entry.priority, default=None)  # of equals the first
 
 
-def runtime_ready(seen: Seen, published: Mirrored) -> Condition:
+def runtime_ready(seen: Seen, published: Shown) -> Condition:
     conditions = seen.exposure.status.conditions if seen.exposure and seen.exposure.status else ()
     told = normalised(conditions, published)
     if published.fault and told.status == TRUE:
@@ -65,7 +65,7 @@ def runtime_ready(seen: Seen, published: Mirrored) -> Condition:
     return told
 
 
-def normalised(conditions: tuple[Condition, ...], published: Mirrored) -> Condition:
+def normalised(conditions: tuple[Condition, ...], published: Shown) -> Condition:
     """The runtime's own conditions by the table; without any that is known, what it published speaks for it."""
     if bad := sorted(filter(None, map(_bad, conditions)), key=lambda one: list(TABLE).index(one[0])):
         name, status, message = bad[0]
@@ -103,7 +103,7 @@ def _bad(condition: Condition) -> tuple[str, str, str] | None:
 def announce(seen: Seen, _answers: Answers) -> list[Notice]:
     if missing(seen.workload, seen.exposure):
         return []
-    published, before = mirrored(seen), seen.endpoint
+    published, before = shown(seen), seen.endpoint
     if published.fault and published.top is not None:
         stays = f"the endpoint stays {before}" if before else "there is no endpoint"
         return [Notice("InvalidURL", f"The runtime published {published.top.url!r}: {published.fault}; {stays}")]

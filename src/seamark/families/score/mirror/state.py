@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seamark.api.meta import Condition
+from seamark.api.meta import Condition, Wire
 from seamark.api.score import Workload, WorkloadExposure
 from seamark.families.score.policy import NO_POLICY, EndpointPolicy
 from seamark.families.score.words import RUNTIME_READY
@@ -33,6 +33,13 @@ TABLE = {
     "RuntimeProvisioning": "RuntimeProvisioning",
     "Unavailable": "RuntimeDegraded",  # a good state that is not, with no word of why
 }
+
+
+class Mirrored(Wire, frozen=True, kw_only=True):
+    """The mirror's part of a Workload's status. The generation that was observed is the orchestrator's to say."""
+
+    endpoint: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from seamark.api.core import ConfigMap, Secret
 from seamark.api.meta import Key
-from seamark.api.score import ResourceClaim, Workload, WorkloadPlan
+from seamark.api.score import PlatformConfig, ResourceClaim, Workload, WorkloadPlan
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
+from seamark.core.scope import Scope
+from seamark.core.source import Fresh
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.score.config import KEY, Configs
 from seamark.families.score.orchestrator.reconcile import desire, judge
 from seamark.families.score.orchestrator.state import CLAIMS, Outputs, Seen
-from seamark.families.score.ownership import ByUid
+from seamark.families.score.ownership import PART_OF, ByUid
 from seamark.families.score.words import CLAIMS_READY, INPUTS_VALID, READY
 
 MANAGER = "score-orchestrator"
+LINGER = 5.0  # seconds that a first statement waits for the mirror: with a quick runtime it is one write, not two
 
 
 def outlives(_workload: Workload, child: object) -> bool:
@@ -38,17 +41,19 @@ def outputs_of(view: View, claim: ResourceClaim) -> Outputs | None:
         values |= config_map.data or {}
     if outputs.secret_ref is None:
         return Outputs(values)
-    secret = view.get(Secret, Key(namespace, outputs.secret_ref.name))
-    return None if secret is None else Outputs(values, outputs.secret_ref.name, frozenset(secret.data or ()))
+    match view.one(Secret, Key(namespace, outputs.secret_ref.name)):
+        case Fresh(secret):
+            return Outputs(values, outputs.secret_ref.name, frozenset(secret.data or ()))
+    return None
 
 
 def controller(config_key: Key = KEY) -> Controller[Seen]:
-    configs = Configs()
+    configs = Configs(config_key)
 
     def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
         if workload.deleting:
             return None  # claims and plan go with it, by their owner references
-        config = configs.of(view.get(ConfigMap, config_key))
+        config = configs.seen(view)
         claims = {claim.spec.key: claim for claim in view.by(CLAIMS, workload.uid)}
         found = ((key, outputs_of(view, claim)) for key, claim in claims.items())
         return Seen(
@@ -63,7 +68,10 @@ def controller(config_key: Key = KEY) -> Controller[Seen]:
     return Controller(
         name="score-orchestrator",
         kind=Workload,
-        reads=(ConfigMap, Secret),
+        manager=MANAGER,
+        reads=(PlatformConfig, ConfigMap),
+        singles=(Secret,),
+        scopes={PlatformConfig: Scope(config_key.namespace), ConfigMap: Scope.labelled(PART_OF)},
         indexes=(CLAIMS,),
         children=(ResourceClaim, WorkloadPlan),
         ownership=ByUid(outlives),
@@ -71,4 +79,5 @@ def controller(config_key: Key = KEY) -> Controller[Seen]:
         desire=desire,
         judge=judge,
         status=ByManager(manager=MANAGER, conditions=(READY, INPUTS_VALID, CLAIMS_READY), fields=("claims",)),
+        linger=LINGER,
     )

@@ -220,9 +220,9 @@ def claims_ready(claims: tuple[ClaimSummary, ...]) -> Condition:
 
 
 def runtime_ready(seen: Seen) -> Condition:
-    """The mirror's word, if it is about this generation."""
+    """The mirror's word, if it is about this generation. Until it comes, what is said can wait for it a moment."""
     status = seen.workload.status
     for condition in status.conditions if status else ():
         if condition.type == RUNTIME_READY.name and condition.observed_generation == seen.workload.metadata.generation:
             return msgspec.structs.replace(condition)
-    return RUNTIME_READY.unknown("RuntimeProvisioning", "The runtime has not answered for this generation yet")
+    return RUNTIME_READY.not_yet("RuntimeProvisioning", "The runtime has not answered for this generation yet")

@@ -47,7 +47,7 @@ def plain(text: str, seen: Seen, where: str) -> str:
     parts = resolve(text, seen, where)
     for part in parts:
         if isinstance(part, SecretKey):
-            raise Wrong(f"{where}: a secret ({part.key}) can be in a variable only, where it stays a reference")
+            raise Wrong(f"{where}: a secret ({part.key}) stays a reference: it can be in a variable, or a whole file")
     return "".join(str(part) for part in parts)
 
 

@@ -98,6 +98,10 @@ def parts(seen: Seen, text: str, where: str) -> list[Any]:
 
 def file(seen: Seen, one: File, where: str) -> dict[str, Any]:
     found: dict[str, Any] = to_wire(one)
-    if one.content is not None and not one.no_expand:
-        found["content"] = plain(one.content, seen, f"{where}.content")
-    return found
+    if one.content is None or one.no_expand:
+        return found
+    match resolve(one.content, seen, f"{where}.content"):
+        case (SecretKey(name, key),):  # the whole file is a secret: the runtime mounts it by reference
+            del found["content"]
+            return found | {"secret": name, "key": key}
+    return found | {"content": plain(one.content, seen, f"{where}.content")}

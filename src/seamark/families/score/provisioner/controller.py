@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from seamark.api.core import ConfigMap, Secret
 from seamark.api.meta import Key
-from seamark.api.score import ResourceClaim
+from seamark.api.score import PlatformConfig, ResourceClaim
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
+from seamark.core.scope import Scope
+from seamark.core.source import Absent
 from seamark.core.view import View
-from seamark.families.score.config import KEY, Configs
-from seamark.families.score.ownership import ByUid
+from seamark.families.score.config import BY_TEMPLATE, KEY, Configs
+from seamark.families.score.ownership import PART_OF, ByUid
 from seamark.families.score.provisioner.reconcile import desire, judge
 from seamark.families.score.provisioner.state import PhaseStatus, Seen, given
 
@@ -17,21 +19,26 @@ MANAGER = "score-provisioner"
 
 
 def controller(config_key: Key = KEY) -> Controller[Seen]:
-    configs = Configs()
+    configs = Configs(config_key)
 
     def observe(view: View, claim: ResourceClaim, _results: Results) -> Seen | None:
-        config = configs.of(view.get(ConfigMap, config_key))
+        config = configs.seen(view)
         if claim.deleting or config is None:
             return None
         provisioner = config.provisioner(claim.spec.type, claim.spec.class_)
+        if provisioner is not None and provisioner.provisioner != BY_TEMPLATE:
+            return None  # somebody else gives what it asks for
         gives = given(claim, provisioner)
-        secret = view.get(Secret, Key(claim.metadata.namespace, gives.secret)) if gives.secret else None
+        secret = view.one(Secret, Key(claim.metadata.namespace, gives.secret)) if gives.secret else Absent()
         return Seen(claim, provisioner, gives, secret)
 
     return Controller(
         name="score-provisioner",
         kind=ResourceClaim,
-        reads=(Secret,),
+        manager=MANAGER,
+        reads=(PlatformConfig,),
+        singles=(Secret,),
+        scopes={PlatformConfig: Scope(config_key.namespace), ConfigMap: Scope.labelled(PART_OF)},
         children=(ConfigMap,),
         ownership=ByUid(lambda claim, _child: claim.spec.deprovision_policy == "Retain"),
         observe=observe,

@@ -7,7 +7,9 @@ from seamark.api.meta import ObjectMeta
 from seamark.api.score import ClaimOutputs, NamedRef, ResourceClaimStatus
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
+from seamark.core.follow import Unreadable
 from seamark.core.redaction import redact
+from seamark.core.source import Absent, NotYet
 from seamark.families.score.provisioner.state import OUTPUTS, Seen
 
 
@@ -26,10 +28,8 @@ def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
         return failed(given.missing)
     if refusal := answers.refusal(OUTPUTS):
         return failed(refusal.message)
-    if given.secret and seen.secret is None:
-        return ResourceClaimStatus(
-            phase="Claiming", reason="Claiming", message=f"The Secret {given.secret} is not there (yet)"
-        )
+    if given.secret and (waiting := without_secret(seen)) is not None:
+        return waiting
     ref = answers.ref(OUTPUTS)
     outputs = ClaimOutputs(
         secret_ref=NamedRef(name=given.secret) if given.secret else None,
@@ -39,6 +39,20 @@ def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
     if outputs == ClaimOutputs():
         return failed(f"The provisioner of {seen.claim.spec.type} gives nothing")
     return ResourceClaimStatus(phase="Bound", reason="Succeeded", outputs_available=True, outputs=outputs)
+
+
+def without_secret(seen: Seen) -> ResourceClaimStatus | None:
+    """What there is to say while its Secret can't be referred to; None when it can."""
+    match seen.secret:
+        case NotYet():
+            return ResourceClaimStatus()
+        case Unreadable(message):
+            return failed(message)
+        case Absent():
+            words = f"The Secret {seen.given.secret} is not there (yet)"
+            return ResourceClaimStatus(phase="Claiming", reason="Claiming", message=words)
+        case _:
+            return None
 
 
 def failed(message: str) -> ResourceClaimStatus:

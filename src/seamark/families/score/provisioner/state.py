@@ -13,6 +13,7 @@ from seamark.api.meta import to_wire
 from seamark.api.score import ResourceClaim, ResourceClaimStatus
 from seamark.core.client import Client
 from seamark.core.conditions import ConditionType, Stamp, Statements
+from seamark.core.follow import Followed
 from seamark.families.score.config import Provisioner
 from seamark.families.score.templates import Unfilled, fill
 
@@ -34,7 +35,7 @@ class Seen:
     claim: ResourceClaim
     provisioner: Provisioner | None
     given: Given
-    secret: Secret | None = None
+    secret: Followed[Secret]
 
 
 def given(claim: ResourceClaim, provisioner: Provisioner | None) -> Given:
@@ -64,6 +65,8 @@ class PhaseStatus:
         return obj.status or ResourceClaimStatus()
 
     def stamped(self, judged: ResourceClaimStatus, said: ResourceClaimStatus, stamp: Stamp) -> ResourceClaimStatus:
+        if judged == ResourceClaimStatus():
+            return said  # nobody knows yet: what was said stands
         time = said.last_transition_time if said.phase == judged.phase else stamp.time
         return msgspec.structs.replace(judged, observed_generation=stamp.generation, last_transition_time=time)
 

@@ -10,6 +10,8 @@ from seamark.core.view import View
 from seamark.families.score.registrar.reconcile import announce, desire, judge
 from seamark.families.score.registrar.state import ByName, Seen
 
+MANAGER = "score-registrar"
+
 
 def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
     if workload.deleting:
@@ -24,6 +26,7 @@ def observe(view: View, workload: Workload, _results: Results) -> Seen | None:
 def controller() -> Controller[Seen]:
     return Controller(
         name="score-registrar",
+        manager=MANAGER,
         kind=Workload,
         reads=(WorkloadPlan,),
         children=(WorkloadExposure,),

@@ -2,82 +2,125 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from seamark.api.apps import Deployment, PersistentVolumeClaim, StatefulSet
-from seamark.api.core import ConfigMap, Service
+from seamark.api.core import ConfigMap, Pod, Service
+from seamark.api.dns import DNSEndpoint
 from seamark.api.gateway import Gateway, HTTPRoute
 from seamark.api.meta import Key, Object
+from seamark.api.networking import Ingress
 from seamark.api.score import WorkloadExposure, WorkloadPlan
 from seamark.core.apply import Answers
+from seamark.core.cache import Index
 from seamark.core.calls import Results
 from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.ownership import MANAGED_BY, ByLabels
+from seamark.core.scope import Scope
 from seamark.core.source import Reports
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.core.waker import Declaration
+from seamark.families.score.ownership import PART_OF
 from seamark.families.score.runtime import publish
+from seamark.families.score.runtime.attempts import attempt
+from seamark.families.score.runtime.names import hosts
+from seamark.families.score.runtime.places import backend_key, gateway_key, leads_to, places
 from seamark.families.score.runtime.render import render
 from seamark.families.score.runtime.state import (
     CONDITIONS,
-    GATEWAY,
     MANAGER,
     NAMESPACE_LABEL,
     RUNTIME_CLASS,
     WORKLOAD_LABEL,
+    Lookup,
     Probe,
     Published,
     Rendered,
 )
 
-CHILDREN: tuple[type[Object], ...] = (Deployment, StatefulSet, Service, ConfigMap, PersistentVolumeClaim)
+CHILDREN: tuple[type[Object], ...] = (
+    *(Deployment, StatefulSet, Service, ConfigMap, PersistentVolumeClaim),
+    HTTPRoute,
+)
+MAY_BE_MISSING: tuple[type[Object], ...] = (HTTPRoute, Gateway, DNSEndpoint)
+LABELLED: Mapping[type[Object], Scope] = dict.fromkeys(
+    (Deployment, StatefulSet, ConfigMap, PersistentVolumeClaim, Pod), Scope.labelled(PART_OF)
+)
 T = TypeVar("T", bound=Object)
-Prober = Callable[[Probe], Awaitable[bool]]
+Attempt = Callable[[Probe | Lookup], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
 class Options:
-    """`gateway_api`: make routes; its kinds must be installed. `prober`: None where nothing can be reached from."""
+    """What the runtime can find out from where it runs.
 
-    gateway_api: bool = False
-    prober: Prober | None = None
+    - `attempt` looks names up and tries endpoints; None: nothing is ever tried.
+    - `inside`: cluster-local endpoints can be tried, too.
+    """
+
+    attempt: Attempt | None = attempt
+    inside: bool = False
 
 
-async def connects(probe: Probe) -> bool:
-    """Whether somebody takes a connection there; an OSError says why not."""
-    _, writer = await asyncio.open_connection(probe.host, probe.port)
-    writer.close()
-    await writer.wait_closed()
-    return True
+# ---- what leads to a Workload, found by what it names
+
+
+def _selected(service: Service) -> Iterable[Key]:
+    name = ((service.spec.selector if service.spec else None) or {}).get(WORKLOAD_LABEL)
+    return (Key(service.metadata.namespace, name),) if name else ()
+
+
+def _routed(route: HTTPRoute) -> Iterable[Key]:
+    return {backend_key(route, backend) for rule in route.spec.rules for backend in rule.backend_refs}
+
+
+SERVICES = Index(Service, _selected, "services by the workload they select")
+INGRESSES = Index(
+    Ingress,
+    lambda ingress: (Key(ingress.metadata.namespace, name) for name in leads_to(ingress)),
+    "ingresses by the service they lead to",
+)
+ROUTES = Index(HTTPRoute, _routed, "routes by the service they lead to")
+RECORDS = Index(
+    DNSEndpoint,
+    lambda record: {one.dns_name.rstrip(".") for one in record.spec.endpoints},
+    "DNS records by name",
+)
+PODS = Index(
+    Pod,
+    lambda pod: (Key(pod.metadata.namespace, name),) if (name := pod.label(WORKLOAD_LABEL)) else (),
+    "pods by workload",
+)
 
 
 def controllers(options: Options | None = None) -> tuple[Declaration, ...]:
     chosen = options or Options()
     rendered: Reports[Rendered] = Reports("rendered plans")
-    return renderer(chosen, rendered), publisher(chosen, rendered)
+    return renderer(rendered), publisher(chosen, rendered)
 
 
-def renderer(options: Options, rendered: Reports[Rendered]) -> Group[WorkloadPlan]:
+def renderer(rendered: Reports[Rendered]) -> Group[WorkloadPlan]:
     def observe(view: View, key: Key, _results: Results) -> WorkloadPlan | None:
         plan = view.intent(WorkloadPlan, key)
         return None if plan is None or plan.deleting else plan
 
     def desire(plan: WorkloadPlan) -> Wanted:
-        ours = plan.spec.runtime_class == RUNTIME_CLASS
-        return Wanted(children=render(plan, gateway_api=options.gateway_api)) if ours else Wanted()
+        return Wanted(children=render(plan)) if plan.spec.runtime_class == RUNTIME_CLASS else Wanted()
 
     def report(plan: WorkloadPlan, answers: Answers) -> Mapping[Hashable, Any]:
-        words = "; ".join(refusal.message for _, refusal in sorted(answers.refusals.items()))
-        return {plan.key: Rendered(plan.spec.observed_workload_generation, words)}
+        refused = {role: refusal.message for role, refusal in answers.refusals.items()}
+        return {plan.key: Rendered(plan.spec.observed_workload_generation, refused)}
 
     return Group(
         name="score-renderer",
+        manager=MANAGER,
         keyed={WorkloadPlan: lambda plan: (plan.key,)},
-        children=(*CHILDREN, HTTPRoute) if options.gateway_api else CHILDREN,
+        children=CHILDREN,
+        optional=(HTTPRoute,),
+        scopes=LABELLED,
         ownership=ByLabels(MANAGER, WORKLOAD_LABEL, NAMESPACE_LABEL),
         observe=observe,
         desire=desire,
@@ -90,43 +133,56 @@ def publisher(options: Options, rendered: Reports[Rendered]) -> Controller[Publi
     def observe(view: View, exposure: WorkloadExposure, results: Results) -> Published | None:
         if exposure.deleting or exposure.spec.runtime_class != RUNTIME_CLASS:
             return None
-        key = exposure.key
-        plan = view.intent(WorkloadPlan, key)
-        values = (plan.spec.resolved_values if plan else None) or {}
-        stateful = values.get("kind") == "StatefulSet"
-        said = view.reports(rendered, key)
-        routes, gateway = routed(view, key, values) if options.gateway_api else ({}, None)
-        return Published(
-            exposure=exposure,
-            plan=plan,
-            rendered=next(iter(said.values()), None),
-            rollout=ours(view.get(StatefulSet, key)) if stateful else ours(view.get(Deployment, key)),
-            service=ours(view.get(Service, key)) if values.get("ports") else None,
-            routes=routes,
-            gateway=gateway,
-            results=results,
-            probes=options.prober is not None,
-        )
+        return observed(view, exposure, results, rendered, options)
 
     return Controller(
         name="score-publisher",
         kind=WorkloadExposure,
-        reads=(WorkloadPlan, Deployment, StatefulSet, Service, *((HTTPRoute, Gateway) if options.gateway_api else ())),
+        reads=(WorkloadPlan, Deployment, StatefulSet, Service, Ingress, Pod),
+        optional=MAY_BE_MISSING,
+        scopes=LABELLED,
+        manager=MANAGER,
+        indexes=(SERVICES, INGRESSES, ROUTES, RECORDS, PODS),
         sources=(rendered,),
         observe=observe,
         desire=publish.desire,
         judge=publish.judge,
-        perform=options.prober,
+        perform=options.attempt,
         status=ByManager(manager=MANAGER, conditions=CONDITIONS, fields=("exposures", "observed_workload_generation")),
     )
+
+
+def observed(
+    view: View, exposure: WorkloadExposure, results: Results, rendered: Reports[Rendered], options: Options
+) -> Published:
+    key = exposure.key
+    plan = view.intent(WorkloadPlan, key)
+    values = (plan.spec.resolved_values if plan else None) or {}
+    stateful = values.get("kind") == "StatefulSet"
+    service = ours(view.get(Service, key)) if values.get("ports") else None
+    routes = view.by(ROUTES, key) if service else ()
+    parents = [gateway_key(route, one) for route in routes for one in (route.status and route.status.parents) or ()]
+    found = {one: view.get(Gateway, one) for one in dict.fromkeys(parents)}
+    seen = Published(
+        exposure=exposure,
+        plan=plan,
+        rendered=next(iter(view.reports(rendered, key).values()), None),
+        rollout=ours(view.get(StatefulSet, key)) if stateful else ours(view.get(Deployment, key)),
+        service=service,
+        services=view.by(SERVICES, key) if service else (),
+        ingresses=view.by(INGRESSES, key) if service else (),
+        routes=routes,
+        gateways={one: gateway for one, gateway in found.items() if gateway is not None},
+        pods=view.by(PODS, key),
+        results=results,
+        resolves=options.attempt is not None,
+        probes=options.attempt is not None,
+        inside=options.inside,
+    )
+    records = {record.key: record for host in hosts(places(seen)) for record in view.by(RECORDS, host)}
+    return replace(seen, records=tuple(records.values()))
 
 
 def ours(child: T | None) -> T | None:
     """What somebody else has under that name is not what we rendered, and nothing is said of it."""
     return child if child is not None and child.label(MANAGED_BY) == MANAGER else None
-
-
-def routed(view: View, key: Key, values: dict[str, Any]) -> tuple[dict[str, HTTPRoute], Gateway | None]:
-    names = {one["key"]: Key(key.namespace, f"{key.name}.{one['key']}") for one in values.get("routes", ())}
-    found = {each: route for each, name in names.items() if (route := ours(view.get(HTTPRoute, name))) is not None}
-    return found, view.get(Gateway, Key(key.namespace, GATEWAY)) if names else None

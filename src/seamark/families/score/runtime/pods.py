@@ -16,6 +16,7 @@ from seamark.api.core import (
     KeyRef,
     KeyToPath,
     Probe,
+    SecretFiles,
     VolumeMount,
 )
 from seamark.families.score.runtime.quantity import canonical
@@ -89,9 +90,32 @@ def file_key(one: Json) -> str:
     return hashlib.sha256(one["target"].encode()).hexdigest()[:16]
 
 
+def file_volume(container: str, one: Json) -> str:
+    """Where a file comes from: the ConfigMap of its container, or a Secret that is only referred to."""
+    if "secret" not in one:
+        return f"files-{container}"
+    return f"secret-{hashlib.sha256(f'{container} {file_key(one)}'.encode()).hexdigest()[:16]}"
+
+
+def items(files: list[Json]) -> tuple[KeyToPath, ...]:
+    return tuple(
+        KeyToPath(
+            key=each.get("key") or file_key(each),
+            path=file_key(each),
+            mode=int(each["mode"], 8) if "mode" in each else None,
+        )
+        for each in files
+    )
+
+
+def contents(one: Json) -> list[Json]:
+    """The files of a container that are not in a Secret."""
+    return [each for each in one.get("files") or () if "secret" not in each]
+
+
 def mounts(name: str, one: Json) -> tuple[VolumeMount, ...]:
     of_files = [
-        VolumeMount(name=f"files-{name}", mount_path=each["target"], sub_path=file_key(each), read_only=True)
+        VolumeMount(name=file_volume(name, each), mount_path=each["target"], sub_path=file_key(each), read_only=True)
         for each in one.get("files") or ()
     ]
     of_volumes = [
@@ -109,15 +133,13 @@ def mounts(name: str, one: Json) -> tuple[VolumeMount, ...]:
 def volumes(workload: str, values: Json) -> tuple[TemplateVolume, ...]:
     found: list[TemplateVolume] = []
     for name, one in sorted(values.get("containers", {}).items()):
-        if one.get("files"):
-            items = tuple(
-                KeyToPath(
-                    key=file_key(each), path=file_key(each), mode=int(each["mode"], 8) if "mode" in each else None
-                )
-                for each in one["files"]
-            )
-            files = ConfigMapFiles(name=f"{workload}.{name}.files", items=items)
+        if own := contents(one):
+            files = ConfigMapFiles(name=f"{workload}.{name}.files", items=items(own))
             found.append(TemplateVolume(name=f"files-{name}", config_map=files))
+        for each in one.get("files") or ():
+            if "secret" in each:
+                secret = SecretFiles(secret_name=each["secret"], items=items([each]))
+                found.append(TemplateVolume(name=file_volume(name, each), secret=secret))
     for volume in values.get("volumes", ()):
         claim = ClaimVolume(claim_name=volume["source"])
         found.append(TemplateVolume(name=f"volume-{volume['key']}", persistent_volume_claim=claim))

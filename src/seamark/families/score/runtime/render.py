@@ -32,25 +32,26 @@ from seamark.api.gateway import (
 )
 from seamark.api.meta import Object, ObjectMeta, OwnerReference
 from seamark.api.score import WorkloadPlan
-from seamark.families.score.runtime.pods import container, file_key, volumes
+from seamark.families.score.ownership import PART_OF
+from seamark.families.score.runtime.pods import container, contents, file_key, volumes
 from seamark.families.score.runtime.quantity import canonical
 from seamark.families.score.runtime.state import FILES, GATEWAY, GENERATION, WORKLOAD_LABEL
 
 ROLLOUT, SERVICE = "rollout", "service"  # roles; others are "files <container>", "volume <key>", "route <key>"
 
 
-def render(plan: WorkloadPlan, *, gateway_api: bool) -> dict[str, Object]:
+def render(plan: WorkloadPlan) -> dict[str, Object]:
     values = plan.spec.resolved_values or {}
     children: dict[str, Object] = {}
     for name, one in sorted(values.get("containers", {}).items()):
-        if one.get("files"):
-            children[f"files {name}"] = files(plan, name, one["files"])
+        if own := contents(one):
+            children[f"files {name}"] = files(plan, name, own)
     for volume in values.get("volumes", ()):
         children[f"volume {volume['key']}"] = claim(plan, volume)
     children[ROLLOUT] = rollout(plan, values)
     if values.get("ports"):
         children[SERVICE] = service(plan, values["ports"])
-    for one in values.get("routes", ()) if gateway_api else ():
+    for one in values.get("routes", ()):
         children[f"route {one['key']}"] = route(plan, one)
     return children
 
@@ -67,19 +68,20 @@ def metadata(plan: WorkloadPlan, name: str) -> ObjectMeta:
     return ObjectMeta(
         name=name,
         namespace=plan.metadata.namespace,
+        labels=dict(PART_OF),
         annotations={GENERATION: str(plan.spec.observed_workload_generation)},
         owner_references=(owner,),
     )
 
 
 def labels(plan: WorkloadPlan) -> dict[str, str]:
-    return {"app.kubernetes.io/name": plan.metadata.name, WORKLOAD_LABEL: plan.metadata.name}
+    return {**PART_OF, "app.kubernetes.io/name": plan.metadata.name, WORKLOAD_LABEL: plan.metadata.name}
 
 
 def rollout(plan: WorkloadPlan, values: dict[str, Any]) -> Deployment | StatefulSet:
     containers = values.get("containers", {})
-    contents = {name: one["files"] for name, one in sorted(containers.items()) if one.get("files")}
-    digest = hashlib.sha256(msgspec.json.encode(contents)).hexdigest()[:16] if contents else ""
+    mounted = {name: own for name, one in sorted(containers.items()) if (own := contents(one))}
+    digest = hashlib.sha256(msgspec.json.encode(mounted)).hexdigest()[:16] if mounted else ""
     template = PodTemplate(
         metadata=TemplateMeta(labels=labels(plan), annotations={FILES: digest} if digest else None),
         spec=TemplateSpec(
@@ -101,6 +103,7 @@ def service(plan: WorkloadPlan, ports: list[dict[str, Any]]) -> Service:
     return Service(
         metadata=metadata(plan, plan.metadata.name),
         spec=ServiceSpec(
+            type=platform(plan, "service").get("type") or "ClusterIP",
             selector={WORKLOAD_LABEL: plan.metadata.name},
             ports=tuple(
                 ServicePort(
@@ -132,13 +135,24 @@ def claim(plan: WorkloadPlan, volume: dict[str, Any]) -> PersistentVolumeClaim:
     )
 
 
+def platform(plan: WorkloadPlan, name: str) -> dict[str, Any]:
+    """What the platform says of one thing, in the template's values of the backend."""
+    said = ((plan.spec.template.values if plan.spec.template else None) or {}).get(name)
+    return said if isinstance(said, dict) else {}
+
+
+def parent(plan: WorkloadPlan) -> ParentReference:
+    said = platform(plan, "gateway")
+    return ParentReference(name=said.get("name") or GATEWAY, namespace=said.get("namespace"))
+
+
 def route(plan: WorkloadPlan, one: dict[str, Any]) -> HTTPRoute:
     backend = BackendRef(name=plan.metadata.name, port=int(one["port"]))
     match = RouteMatch(path=PathMatch(value=one.get("path") or "/"))
     return HTTPRoute(
         metadata=metadata(plan, f"{plan.metadata.name}.{one['key']}"),
         spec=HTTPRouteSpec(
-            parent_refs=(ParentReference(name=GATEWAY),),
+            parent_refs=(parent(plan),),
             hostnames=(one["host"],),
             rules=(HTTPRouteRule(matches=(match,), backend_refs=(backend,)),),
         ),

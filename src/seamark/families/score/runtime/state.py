@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from seamark.api.apps import Deployment, StatefulSet
-from seamark.api.core import Service
+from seamark.api.core import Pod, Service
+from seamark.api.dns import DNSEndpoint
 from seamark.api.gateway import Gateway, HTTPRoute
+from seamark.api.meta import Key
+from seamark.api.networking import Ingress
 from seamark.api.score import WorkloadExposure, WorkloadPlan
 from seamark.core.calls import Results
 from seamark.core.conditions import ConditionType
@@ -28,6 +32,9 @@ AVAILABLE = ConditionType(
         "Provisioning": "Replicas of this generation are on their way",
         "Degraded": "Some or all replicas are not available",
         "Refused": "The API server refused what was rendered; the message has its words",
+        "QuotaExceeded": "A quota of the namespace is used up",
+        "PermissionDenied": "The runtime may not make what was rendered",
+        "PolicyViolation": "A policy of the cluster forbids what was rendered",
     },
 )
 PROVISIONING = ConditionType(
@@ -47,22 +54,59 @@ DEGRADED = ConditionType(
 )
 INGRESS_PENDING = ConditionType(
     "IngressPending",
-    meaning="A route is not served by its Gateway (True is bad news)",
+    meaning="An Ingress or a route is not served (True is bad news)",
     reasons={
         "RouteNotServed": "The Gateway does not serve the route yet",
-        "NoGatewayAPI": "This runtime makes no routes",
-        "Served": "Every route is served, or there is none",
+        "IngressNotServed": "The Ingress has no address yet",
+        "Refused": "The API server refused the route; the message has its words",
+        "Served": "Every Ingress and route is served, or there is none",
     },
 )
-CONDITIONS = (AVAILABLE, PROVISIONING, DEGRADED, INGRESS_PENDING)
+LB_PENDING = ConditionType(
+    "LBPending",
+    meaning="A load balancer has no address (True is bad news)",
+    reasons={
+        "NoAddress": "Nobody has given the Service an address yet",
+        "Addressed": "Every load balancer has an address, or there is none",
+    },
+)
+DNS_NOT_READY = ConditionType(
+    "DNSNotReady",
+    meaning="A host name has no answer in DNS (True is bad news)",
+    reasons={
+        "NoAnswer": "A host name was looked up, and there was no answer",
+        "RecordNotReady": "The DNSEndpoint with the name is not ready",
+        "NotAskedYet": "A host name was not looked up yet",
+        "Answered": "Every host name has an answer, or there is none",
+    },
+)
+READY = ConditionType(
+    "Ready",
+    meaning="It runs, and nothing of the others is bad news",
+    reasons={
+        "Running": "All is as it should be",
+        "Available": "Not all replicas of this generation run",
+        "Provisioning": "This generation is being rolled out",
+        "Degraded": "It does not run as it should",
+        "LBPending": "A load balancer has no address",
+        "IngressPending": "An Ingress or a route is not served",
+        "DNSNotReady": "A host name has no answer in DNS",
+    },
+)
+CONDITIONS = (READY, AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY)
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """What came of rendering a plan: the words of whoever refused, if anybody did."""
+    """What came of rendering a plan: by role, the words of whoever refused, if anybody did."""
 
     generation: int
-    refused: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self, *, routes: bool) -> str:
+        """Why routes, or everything else, could not be made."""
+        chosen = (words for role, words in sorted(self.refused.items()) if role.startswith("route ") == routes)
+        return "; ".join(dict.fromkeys(chosen))
 
 
 @dataclass(frozen=True)
@@ -73,16 +117,36 @@ class Published:
     plan: WorkloadPlan | None
     rendered: Rendered | None
     rollout: Deployment | StatefulSet | None
-    service: Service | None
-    routes: Mapping[str, HTTPRoute] = field(default_factory=dict)  # by the resource's key
-    gateway: Gateway | None = None
+    service: Service | None = None  # the one that was rendered
+    services: tuple[Service, ...] = ()  # all that lead to its pods, that one too
+    ingresses: tuple[Ingress, ...] = ()  # those that lead to its Service
+    routes: tuple[HTTPRoute, ...] = ()  # likewise
+    gateways: Mapping[Key, Gateway] = field(default_factory=dict)  # those that the routes hang on
+    records: tuple[DNSEndpoint, ...] = ()  # with the host names that lead to it
+    pods: tuple[Pod, ...] = ()
     results: Results = field(default_factory=Results)
-    probes: bool = False
+    resolves: bool = False  # whether host names are looked up
+    probes: bool = False  # whether endpoints are tried at all
+    inside: bool = False  # whether cluster-local endpoints can be tried from here
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return (self.plan.spec.resolved_values if self.plan else None) or {}
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One attempt to connect."""
+    """One attempt to be answered, by a scheme."""
 
     host: str
     port: int
+    scheme: str = "tcp"
+    path: str = "/"
+    replicas: int = 0  # how many run: when that changes, it is tried anew at once
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One attempt to find the address of a host name."""
+
+    host: str

@@ -1,0 +1,64 @@
+"""Attempts to reach what is published: a look into DNS, a connection, an HTTP request. Failures are errors with words.
+
+- Reachable means that somebody answers for the Workload. A gateway that says that nobody is behind it does not.
+- Whom to trust is not asked here: a certificate that nobody knows is still an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+
+from seamark.core.errors import Retry
+from seamark.families.score.runtime.state import Lookup, Probe
+
+NOBODY_BEHIND = (502, 503, 504)
+LONGEST_LINE = 1024
+
+
+async def attempt(action: Probe | Lookup) -> bool:
+    if isinstance(action, Lookup):
+        return await resolves(action)
+    return await answers(action)
+
+
+async def resolves(action: Lookup) -> bool:
+    """Whether the host has an address."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(action.host, None)
+    except OSError:  # the words of the resolver differ from one system to the next
+        raise Retry(f"{action.host} has no address in DNS") from None
+    return bool(found)
+
+
+async def answers(action: Probe) -> bool:
+    context = _whoever() if action.scheme == "https" else None
+    reader, writer = await asyncio.open_connection(action.host, action.port, ssl=context)
+    try:
+        if action.scheme in ("http", "https"):
+            await _asked(action, reader, writer)
+    finally:
+        writer.close()
+        with suppress(OSError):  # it has answered; how it says goodbye does not matter
+            await writer.wait_closed()
+    return True
+
+
+async def _asked(action: Probe, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    host = f"[{action.host}]" if ":" in action.host else action.host
+    lines = (f"HEAD {action.path} HTTP/1.1", f"Host: {host}", "User-Agent: seamark", "Connection: close", "", "")
+    writer.write("\r\n".join(lines).encode())
+    await writer.drain()
+    line = (await reader.readline())[:LONGEST_LINE].split()
+    if len(line) < 2 or not line[0].startswith(b"HTTP/") or not line[1].isdigit():
+        raise Retry("what answers there speaks no HTTP")
+    if int(line[1]) in NOBODY_BEHIND:
+        raise Retry(f"it answers with {int(line[1])}")
+
+
+def _whoever() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,78 @@
+"""Which host names have an answer in DNS. Without one, nobody can come that way.
+
+- A name is looked up where the runtime can do that; what a DNSEndpoint says of it explains a failure. Where nothing
+  is looked up, the DNSEndpoint's word is all there is.
+- A way that was published already is not taken back when its name is lost for a moment: it is told as not reachable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from seamark.api.dns import DNSEndpoint
+from seamark.core.calls import Call, Failed
+from seamark.core.conditions import TRUE
+from seamark.core.source import Fresh, NotYet
+from seamark.families.score.runtime.places import Place
+from seamark.families.score.runtime.state import Lookup, Published
+
+LOOK_EVERY, LOOK_KEEPS = 30.0, 120.0
+
+
+@dataclass(frozen=True)
+class Names:
+    """By host: why it has no answer (`failed`), or that nobody knows yet (`waiting`)."""
+
+    failed: Mapping[str, str] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
+    asked: bool = False  # whether they were looked up
+    lost: frozenset[str] = frozenset()  # URLs that are published, and whose name has no answer now
+
+
+def lookup(seen: Published, host: str) -> Call[bool]:
+    return Call(f"{seen.exposure.key}/lookup {host}", Lookup(host), every=LOOK_EVERY, shelf_life=LOOK_KEEPS)
+
+
+def hosts(places: Iterable[Place]) -> list[str]:
+    return list(dict.fromkeys(place.host for place in places if place.named))
+
+
+def names(seen: Published, places: list[Place]) -> Names:
+    failed: dict[str, str] = {}
+    waiting: set[str] = set()
+    standing = published(seen)
+    for host in hosts(places):
+        record = _record_trouble(seen.records, host)
+        if not seen.resolves:
+            if record:
+                failed[host] = record
+            continue
+        answer = seen.results.to(lookup(seen, host))
+        if isinstance(answer, Failed):
+            failed[host] = f"{answer.message}; {record}" if record else answer.message
+        elif not isinstance(answer, Fresh):
+            waiting.add(host)
+    stand = {place.host for place in places if place.entry.url in standing}
+    fresh_start = {host for host in waiting & stand if isinstance(seen.results.to(lookup(seen, host)), NotYet)}
+    lost = frozenset(place.entry.url for place in places if place.named and place.host in failed)
+    return Names(failed, frozenset(waiting - fresh_start), asked=seen.resolves, lost=lost)
+
+
+def published(seen: Published) -> set[str]:
+    status = seen.exposure.status
+    return {one.url for one in (status.exposures if status else None) or ()}
+
+
+def _record_trouble(records: Iterable[DNSEndpoint], host: str) -> str:
+    """What the DNSEndpoint that has this name says against it; empty without one, and when it is ready."""
+    for record in records:
+        if host not in {one.dns_name.rstrip(".") for one in record.spec.endpoints}:
+            continue
+        status, where = record.status, f"DNSEndpoint {record.metadata.name}"
+        if status is None or status.observed_generation != record.metadata.generation:
+            return f"{where} was not looked at yet"
+        bad = [one for one in status.conditions if one.type == "Ready" and one.status != TRUE]
+        if bad:
+            return f"{where}: {bad[0].message or bad[0].reason}"
+    return ""

@@ -1,0 +1,261 @@
+"""The Score family with its Kubernetes runtime in the simulator: what runs is the oracle.
+
+The world plays kube-controller-manager and the kubelet: a Deployment that it sees runs a moment later, until its pod
+is said to be dead. So a Workload that is told to run, and never did, is seen at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from seamark.api.crd import CRD
+from seamark.core.waker import Declaration
+from seamark.families.score.crds import CRDS
+from seamark.families.score.family import without_runtime
+from seamark.families.score.runtime.controller import MAY_BE_MISSING, Options, controllers
+from seamark.families.score.runtime.state import GENERATION
+from tests.simulation.invariants import StatusHistory, conditions_of
+from tests.simulation.scenario import Step, Violation
+from tests.simulation.score import (
+    DEPLOYMENTS,
+    EXPOSURES,
+    NAMESPACE,
+    OUTAGES,
+    OWNED,
+    PLANS,
+    SERVICES,
+    WORKLOADS,
+    collect_garbage,
+    create,
+    delete,
+    delete_all,
+    edit,
+    image,
+    owners,
+    patch,
+    recreate,
+)
+
+if TYPE_CHECKING:
+    from seamark.cluster.embedded.revisions import Event
+    from tests.simulation.world import World, Write
+
+PAUSE = 0.03  # seconds after which Kubernetes has done its part
+# Kinds that may be missing are there: to look for them again and again takes most of a day without writes.
+OTHERS = tuple(CRD(kind=kind, annotations={"api-approved.kubernetes.io": "test"}) for kind in MAY_BE_MISSING)
+WEB = {"ports": [{"name": "web", "port": 80}]}
+SERVICE = f"/api/v1/namespaces/{NAMESPACE}/services"
+
+
+class Kubernetes:
+    """Runs what is deployed. A name in `dead` has a pod that does not run."""
+
+    def __init__(self) -> None:
+        self.world: World
+        self.dead: set[str] = set()
+        self.ran: set[tuple[str, str]] = set()  # (uid of the plan, generation of the Workload) that ever ran
+
+    def deployed(self, name: str) -> None:
+        self.world.intentions += 1
+        asyncio.get_running_loop().call_later(PAUSE, self._run, name)
+
+    def _run(self, name: str) -> None:
+        if any(self.world.under(outage) for outage in OUTAGES):
+            asyncio.get_running_loop().call_later(1.0, self._run, name)
+            return
+        self.world.intentions -= 1
+        deployment = self.world.store.get(DEPLOYMENTS, NAMESPACE, name)
+        if deployment is None:
+            return
+        available = 0 if name in self.dead else 1
+        said = {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}
+        status = {
+            "observedGeneration": deployment["metadata"]["generation"],
+            "replicas": 1,
+            "updatedReplicas": 1,
+            "readyReplicas": available,
+            "availableReplicas": available,
+            "conditions": [said],
+        }
+        if available:
+            self.ran |= {(uid, deployment["metadata"]["annotations"][GENERATION]) for uid in owners(deployment)}
+        before = deployment.get("status") or {}
+        if any(before.get(key, 0) != value for key, value in status.items() if key != "conditions"):
+            patch(self.world, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}/status", {"status": status})
+
+
+class ScoreRuntimeScenario:
+    name = "score-runtime"
+    crds: tuple[CRD, ...] = (*CRDS, *OTHERS)
+
+    def __init__(self) -> None:
+        self._history = StatusHistory()
+        self._world: World
+        self._first_revision = 0
+        self._plans: dict[str, str] = {}  # uid of a plan → uid of its Workload
+
+    def outside(self) -> Kubernetes:
+        return Kubernetes()
+
+    def controllers(self, _outside: Any) -> tuple[Declaration, ...]:
+        return (*without_runtime(), *controllers(Options(attempt=None)))
+
+    def attach(self, world: World) -> None:
+        self._world = world
+        self._first_revision = world.store.revisions.current
+        world.outside.world = world
+        world.store.revisions.subscribe(WORKLOADS, self._workload_changed)
+        world.store.revisions.subscribe(DEPLOYMENTS, self._deployment_changed)
+        world.store.revisions.subscribe(PLANS, self._plan_changed)
+
+    # ---- what people do
+
+    def steps(self) -> Sequence[Step]:
+        return (
+            Step("a workload", lambda world: create(world, "web", service=WEB), most=12),
+            Step("one without ports", lambda world: create(world, "job"), most=10),
+            Step("another image", lambda world: edit(world, "web", containers=image("b")), most=10),
+            Step("its pod dies", lambda world: die(world, "web"), most=4),
+            Step("and comes back", lambda world: revive(world, "web"), most=4),
+            Step("the deployment is deleted by hand", lambda world: delete(world, DEPLOYMENTS, "web"), most=9),
+            Step("the exposure is deleted by hand", lambda world: delete(world, EXPOSURES, "web"), most=8),
+            Step("somebody takes the service's ports", mangle_service, most=4),
+            Step("it offers nothing any more", lambda world: edit(world, "web", service=None), most=12),
+            Step("and offers again", lambda world: edit(world, "web", service=WEB), most=12),
+            Step("one goes, a namesake comes", lambda world: recreate(world, "job"), most=14),
+            Step("the operator restarts", lambda world: world.restart_operator()),
+            Step("one goes", lambda world: delete(world, WORKLOADS, "job"), most=6),
+        )
+
+    def farewell(self) -> Step:
+        return Step("all go", delete_all, most=8)
+
+    def restore(self, world: World) -> None:
+        revisions = world.store.revisions
+        world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
+        self._history.forget()
+        for deployment in world.store.objects(DEPLOYMENTS):
+            world.outside.deployed(deployment["metadata"]["name"])
+
+    def empty(self, world: World) -> None:
+        delete_all(world)
+        collect_garbage(world)
+
+    # ---- what is true
+
+    def _plan_changed(self, event: Event) -> None:
+        if event.new is not None:
+            self._plans[event.new["metadata"]["uid"]] = event.new["spec"]["workloadRef"]["uid"]
+
+    def _deployment_changed(self, event: Event) -> None:
+        new, old = event.new, event.old
+        if new is not None and (old is None or seen_by_kubernetes(old) != seen_by_kubernetes(new)):
+            self._world.outside.deployed(new["metadata"]["name"])
+
+    def _workload_changed(self, event: Event) -> None:
+        world = self._world
+        if event.new is None:
+            return
+        with world.watching():
+            self._history.check(event.old, event.new, world.clock.wall(), ours=world.operator_is_writing)
+            if world.operator_is_writing:
+                self._no_lie(event.new)
+
+    def _no_lie(self, workload: Any) -> None:
+        """What is said to run has run, for this very Workload and generation."""
+        meta = workload["metadata"]
+        ran = {(self._plans.get(uid), generation) for uid, generation in self._world.outside.ran}
+        for name in ("RuntimeReady", "Ready"):
+            condition = conditions_of(workload).get(name, {})
+            spoken = str(condition.get("observedGeneration"))
+            if condition.get("status") == "True" and (meta["uid"], spoken) not in ran:
+                raise Violation("no lie", f"{name} of {meta['name']} is True for generation {spoken}, which never ran")
+
+    def wrote(self, world: World, write: Write) -> None: ...
+
+    # ---- at rest
+
+    def unsettled(self, world: World) -> str:
+        if collect_garbage(world):
+            return "garbage was collected"
+        for workload in world.store.objects(WORKLOADS):
+            if words := self._workload_unsettled(world, workload):
+                return f"{workload['metadata']['name']}: {words}"
+        return ""
+
+    def _workload_unsettled(self, world: World, workload: Any) -> str:
+        meta, spec, status = workload["metadata"], workload["spec"], workload.get("status") or {}
+        name = meta["name"]
+        runs = "False" if name in world.outside.dead else "True"
+        expected = {"InputsValid": "True", "ClaimsReady": "True", "RuntimeReady": runs, "Ready": runs}
+        conditions = conditions_of(workload)
+        for condition, wanted in expected.items():
+            said = conditions.get(condition, {})
+            if said.get("observedGeneration") != meta["generation"]:
+                return f"{condition} speaks of generation {said.get('observedGeneration')}, not {meta['generation']}"
+            if said["status"] != wanted:
+                return f"{condition} is {said['status']}, and should be {wanted}: {said['message']}"
+        ports = (spec.get("service") or {}).get("ports")
+        url = f"http://{name}.{NAMESPACE}.svc.cluster.local:80" if ports else None
+        if status.get("endpoint") != url:
+            return f"its endpoint is {status.get('endpoint')}, and should be {url}"
+        return self._rendered(world, workload, ports)
+
+    def _rendered(self, world: World, workload: Any, ports: Any) -> str:
+        name = workload["metadata"]["name"]
+        deployment = world.store.get(DEPLOYMENTS, NAMESPACE, name)
+        if deployment is None:
+            return "it has no Deployment"
+        images = [one["image"] for one in deployment["spec"]["template"]["spec"]["containers"]]
+        if images != [one["image"] for one in workload["spec"]["containers"].values()]:
+            return f"its Deployment runs {images}"
+        service = world.store.get(SERVICES, NAMESPACE, name)
+        if (service is not None) != bool(ports):
+            return f"its Service is {'there' if service else 'missing'}"
+        if service is not None and [one["port"] for one in service["spec"]["ports"]] != [80]:
+            return "its Service has other ports"
+        return ""
+
+    def quiet_from(self, world: World) -> float:
+        return world.clock.monotonic()
+
+    def left(self, world: World) -> str:
+        collect_garbage(world)
+        left = [f"{kind} {obj['metadata']['name']}" for kind in OWNED for obj in world.store.objects(kind)]
+        return f"{left} are still there" if left else ""
+
+    def summary(self, world: World) -> Any:
+        def of(kind: str) -> list[str]:
+            return sorted(obj["metadata"]["name"] for obj in world.store.objects(kind))
+
+        workloads = {
+            obj["metadata"]["name"]: {name: one["status"] for name, one in conditions_of(obj).items()}
+            for obj in world.store.objects(WORKLOADS)
+        }
+        return {"workloads": workloads, **{kind: of(kind) for kind in OWNED if kind != WORKLOADS}}
+
+
+def seen_by_kubernetes(deployment: Any) -> tuple[Any, ...]:
+    """What makes kube-controller-manager look: the spec, and here the generation that it was rendered for."""
+    metadata = deployment["metadata"]
+    return metadata["uid"], metadata["generation"], (metadata.get("annotations") or {}).get(GENERATION)
+
+
+# ---- acts
+
+
+def die(world: World, name: str) -> None:
+    world.outside.dead.add(name)
+    world.outside.deployed(name)
+
+
+def revive(world: World, name: str) -> None:
+    world.outside.dead.discard(name)
+    world.outside.deployed(name)
+
+
+def mangle_service(world: World) -> None:
+    if world.store.get(SERVICES, NAMESPACE, "web") is not None:
+        patch(world, f"{SERVICE}/web", {"spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]}})
