@@ -1,0 +1,118 @@
+"""ReplicaSet → so many Pods of one template.
+
+- Pods that have ended, and those that are on their way out, are no replicas; new ones come for them.
+- Too many: those go first that nobody would miss.
+- A Pod that the API server refuses is told in the condition ReplicaFailure, in its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from seamark.api.meta import Object, ObjectMeta
+from seamark.cluster.controllers.kinds import Pod, ReplicaSet, ReplicaSetStatus, WorkloadCondition
+from seamark.cluster.controllers.ownership import Controlling, known
+from seamark.cluster.controllers.pods import BY_CONTROLLER, active, available, from_template, keep_first, word
+from seamark.cluster.controllers.saying import Judged, Whole
+from seamark.core.apply import Answers
+from seamark.core.calls import Results
+from seamark.core.clock import Clock
+from seamark.core.controller import Controller, Wanted
+from seamark.core.events import Notice
+from seamark.core.view import View
+
+AT_ONCE = 500  # Pods made in one pass
+
+
+@dataclass(frozen=True)
+class Seen:
+    replica_set: ReplicaSet
+    pods: tuple[Pod, ...]  # those it controls
+    available: frozenset[str]  # the uids of those that have been ready for long enough
+    salt: int  # makes the names of new Pods new
+
+    @property
+    def active(self) -> list[Pod]:
+        return sorted(active(self.pods), key=keep_first)
+
+    @property
+    def kept(self) -> list[Pod]:
+        return self.active[: self.replica_set.replicas]
+
+    @property
+    def removed(self) -> list[Pod]:
+        return self.active[self.replica_set.replicas :]
+
+
+def desire(seen: Seen) -> Wanted:
+    ended = [pod for pod in seen.pods if pod.finished and not pod.deleting]
+    children: dict[str, Object] = {pod.metadata.name: known(pod) for pod in (*seen.kept, *ended)}
+    return Wanted(children={**children, **new_pods(seen)})
+
+
+def new_pods(seen: Seen) -> dict[str, Pod]:
+    owner = seen.replica_set
+    missing = min(owner.replicas - len(seen.active), AT_ONCE)
+    made = {}
+    for number in range(missing):
+        name = f"{owner.metadata.name}-{word(owner.uid, seen.salt, number)}"
+        meta = ObjectMeta(name=name, namespace=owner.metadata.namespace)
+        made[name] = from_template(owner.spec.template or {}, meta, f"{owner.metadata.name}-")
+    return made
+
+
+def judge(seen: Seen, answers: Answers) -> Judged:
+    owner = seen.replica_set
+    made = [name for name in new_pods(seen) if answers.child(name) is not None]
+    labels = ((owner.spec.template or {}).get("metadata") or {}).get("labels") or {}
+    complete = [pod for pod in seen.kept if labels.items() <= (pod.metadata.labels or {}).items()]
+    status = ReplicaSetStatus(
+        replicas=len(seen.kept) + len(made),
+        fully_labeled_replicas=len(complete) + len(made),
+        ready_replicas=sum(pod.ready for pod in seen.kept),
+        available_replicas=sum(pod.uid in seen.available for pod in seen.kept),
+        terminating_replicas=sum(pod.deleting and not pod.finished for pod in seen.pods) + len(seen.removed),
+        conditions=failure(seen, answers),
+    )
+    return Judged(status)
+
+
+def failure(seen: Seen, answers: Answers) -> tuple[WorkloadCondition, ...]:
+    refusal = next((answers.refusal(name) for name in new_pods(seen) if answers.refusal(name)), None)
+    if refusal is None:
+        return ()
+    return (WorkloadCondition(type="ReplicaFailure", status="True", reason="FailedCreate", message=refusal.message),)
+
+
+def announce(seen: Seen, answers: Answers) -> Iterable[Notice]:
+    for name in new_pods(seen):
+        if refusal := answers.refusal(name):
+            yield Notice("FailedCreate", f"Error creating: {refusal.message}")
+        else:
+            yield Notice("SuccessfulCreate", f"Created pod: {name}", warning=False)
+    for pod in seen.removed:
+        yield Notice("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}", warning=False)
+
+
+def controller(clock: Clock, random: Random) -> Controller[Seen]:
+    def observe(view: View, owner: ReplicaSet, _results: Results) -> Seen | None:
+        if owner.deleting:
+            return None  # what becomes of its Pods is the garbage collector's business
+        pods = view.by(BY_CONTROLLER, owner.uid)
+        ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
+        return Seen(owner, pods, ready, random.getrandbits(64))
+
+    return Controller(
+        name="replicasets",
+        kind=ReplicaSet,
+        observe=observe,
+        desire=desire,
+        judge=judge,
+        announce=announce,
+        status=Whole(),
+        children=(Pod,),
+        indexes=(BY_CONTROLLER,),
+        ownership=Controlling(),
+    )

@@ -1,0 +1,38 @@
+"""The wiring of StatefulSets."""
+
+from __future__ import annotations
+
+from seamark.cluster.controllers.kinds import ControllerRevision, Pod, StatefulSet
+from seamark.cluster.controllers.ownership import Controlling, by_controller
+from seamark.cluster.controllers.pods import BY_CONTROLLER, available
+from seamark.cluster.controllers.saying import Whole
+from seamark.cluster.controllers.statefulset.reconcile import announce, desire, judge
+from seamark.cluster.controllers.statefulset.state import Seen
+from seamark.core.calls import Results
+from seamark.core.clock import Clock
+from seamark.core.controller import Controller
+from seamark.core.view import View
+
+REVISIONS = by_controller(ControllerRevision)
+
+
+def controller(clock: Clock) -> Controller[Seen]:
+    def observe(view: View, owner: StatefulSet, _results: Results) -> Seen | None:
+        if owner.deleting:
+            return None
+        pods = view.by(BY_CONTROLLER, owner.uid)
+        ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
+        return Seen(owner, view.by(REVISIONS, owner.uid), pods, ready)
+
+    return Controller(
+        name="statefulsets",
+        kind=StatefulSet,
+        observe=observe,
+        desire=desire,
+        judge=judge,
+        announce=announce,
+        status=Whole(),
+        children=(ControllerRevision, Pod),
+        indexes=(REVISIONS, BY_CONTROLLER),
+        ownership=Controlling(),
+    )
