@@ -19,8 +19,8 @@ from seamark.api.discovery import (
     EndpointPort,
     TargetRef,
 )
-from seamark.api.meta import Object, ObjectMeta
-from seamark.cluster.controllers.kinds import EndpointSlice, Pod
+from seamark.api.meta import Object
+from seamark.cluster.controllers.kinds import EndpointSlice, MadeMeta, Pod
 from seamark.cluster.controllers.ownership import Controlling
 from seamark.cluster.controllers.pods import word
 from seamark.core.apply import Answers
@@ -74,7 +74,12 @@ def slice_of(service: Service, numbers: Ports, found: tuple[Endpoint, ...], plac
     if service.spec is not None and service.spec.cluster_ip == "None":
         labels[HEADLESS] = ""
     return EndpointSlice(
-        metadata=ObjectMeta(name=name, namespace=service.metadata.namespace, labels=labels),
+        metadata=MadeMeta(
+            name=name,
+            namespace=service.metadata.namespace,
+            generate_name=f"{service.metadata.name}-",
+            labels=labels,
+        ),
         address_type="IPv4",
         endpoints=found,
         ports=numbers,

@@ -36,11 +36,13 @@ class WorkloadCondition(Wire, frozen=True, kw_only=True):
     message: str = ""
 
 
-# ---- Pods
+class MadeMeta(ObjectMeta, frozen=True, kw_only=True):
+    """Of objects whose names are made here; by this one sees from what."""
 
-
-class PodMeta(ObjectMeta, frozen=True, kw_only=True):
     generate_name: str = ""
+
+
+# ---- Pods
 
 
 class Pod(Object, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ class Pod(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "Pod", "pods")
 
-    metadata: PodMeta = PodMeta()
+    metadata: MadeMeta = MadeMeta()
     spec: dict[str, Any] | None = None
     status: PodStatus = PodStatus()
 
@@ -209,4 +211,5 @@ class ServiceAccount(Object, frozen=True, kw_only=True):
 class EndpointSlice(discovery.EndpointSlice, frozen=True, kw_only=True):
     """One that is made here: its type of addresses has to be said."""
 
+    metadata: MadeMeta = MadeMeta()
     address_type: str = ""

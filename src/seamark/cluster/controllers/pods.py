@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from seamark.api.meta import ObjectMeta
-from seamark.cluster.controllers.kinds import Pod, PodMeta, Selector, Template
+from seamark.cluster.controllers.kinds import MadeMeta, Pod, Selector, Template
 from seamark.cluster.controllers.ownership import by_controller
 from seamark.core.view import View
 
@@ -68,7 +68,7 @@ def keep_first(pod: Pod) -> tuple[Any, ...]:
 
 def from_template(template: Template, meta: ObjectMeta, prefix: str, labels: Mapping[str, str] | None = None) -> Pod:
     said = template.get("metadata") or {}
-    metadata = PodMeta(
+    metadata = MadeMeta(
         name=meta.name,
         namespace=meta.namespace,
         generate_name=prefix,

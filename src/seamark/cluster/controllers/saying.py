@@ -60,11 +60,15 @@ class Whole:
 def timed(
     judged: tuple[WorkloadCondition, ...], said: tuple[WorkloadCondition, ...], now: str, *, moved: bool
 ) -> tuple[WorkloadCondition, ...]:
-    """The conditions with their times; in the order in which they stand already, new ones last."""
+    """The conditions with their times. One that says something else goes to the end, as with the real controllers."""
     before = {condition.type: condition for condition in said}
     order = {name: place for place, name in enumerate(before)}
     stamped = [_timed(condition, before.get(condition.type), now, moved=moved) for condition in judged]
-    return tuple(sorted(stamped, key=lambda condition: order.get(condition.type, len(order))))
+    return tuple(sorted(stamped, key=lambda one: order[one.type] if _same(one, before.get(one.type)) else len(order)))
+
+
+def _same(judged: WorkloadCondition, before: WorkloadCondition | None) -> bool:
+    return before is not None and (before.status, before.reason) == (judged.status, judged.reason)
 
 
 def _timed(judged: WorkloadCondition, before: WorkloadCondition | None, now: str, *, moved: bool) -> WorkloadCondition:

@@ -222,8 +222,12 @@ class Store:
     def issue_token(self, user: User) -> str:
         """A token by which a user is known from now on."""
         token = f"{self._chance.getrandbits(128):032x}"
-        self._tokens[token] = user
+        self.introduce(token, user)
         return token
+
+    def introduce(self, token: str, user: User) -> None:
+        """Know a user by a token from now on."""
+        self._tokens[token] = user
 
     def user_of(self, token: str) -> User | None:
         return self._tokens.get(token)

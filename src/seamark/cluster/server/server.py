@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from seamark.cluster.real.users import User, kubeconfig, write_private
 from seamark.cluster.server.discovery import Discovery
 from seamark.cluster.server.openapi import OpenApi
 from seamark.cluster.server.tables import Tables, wants_table
+from seamark.core.errors import UserError
 from seamark.core.transport import Answer, Request
 
 LARGEST = 3 * 1024 * 1024
@@ -35,7 +37,8 @@ class EmbeddedServer:
     def __init__(self, store: Store, users: Sequence[User], directory: Path) -> None:
         self.store = store
         self._users = tuple(users)
-        self._callers = {user.token: Caller(user.name, user.groups) for user in users}
+        for user in users:
+            store.introduce(user.token, Caller(user.name, user.groups))
         self._directory = directory
         self._discovery = Discovery(store.registry)
         self._openapi = OpenApi(store.registry)
@@ -47,16 +50,29 @@ class EmbeddedServer:
     def kubeconfig(self) -> Path:
         return self._directory / "kubeconfig"
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+    @property
+    def authority(self) -> Path:
+        """The certificate by which clients know this server."""
+        return self._directory / "pki" / "ca.crt"
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0, names: Sequence[str] = ()) -> None:
+        """Listens; `names` are further names and addresses by which clients know it."""
         pki = Pki(self._directory / "pki")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*pki.server("apiserver", [host, "localhost"]))
+        context.load_cert_chain(*pki.server("apiserver", [host, "localhost", *names]))
         app = web.Application(client_max_size=LARGEST + 1)
         app.router.add_route("*", "/{path:.*}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            words = os.strerror(error.errno) if error.errno else str(error)
+            raise UserError(
+                f"the API server can't listen on {host}:{port} ({words})", hint="choose another --port"
+            ) from None
         bound = self._runner.addresses[0][1]
         self.url = f"https://{host}:{bound}"
         write_private(self.kubeconfig, kubeconfig(self.url, pki.ca_cert, self._users))
@@ -90,7 +106,7 @@ class EmbeddedServer:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if not scheme:
             return ANONYMOUS
-        return self._callers.get(token) if scheme.lower() == "bearer" else None
+        return self.store.user_of(token) if scheme.lower() == "bearer" else None
 
     def _without_resource(self, path: str, accept: str) -> object | None:
         if path in ("/healthz", "/livez", "/readyz"):

@@ -128,7 +128,7 @@ def judge(seen: Seen, answers: Answers) -> Judged:
         terminating_replicas=sum(one.status.terminating_replicas or 0 for one in now),
         collision_count=seen.deployment.status.collision_count,
     )
-    conditions = (*progressing(seen, status, answers), available(seen, status), *failed(now))
+    conditions = (available(seen, status), *progressing(seen, status, answers), *failed(now))
     return Judged(
         msgspec.structs.replace(status, conditions=conditions),
         {REVISION: str(revision(seen))} if latest is not None else {},

@@ -15,7 +15,7 @@ from seamark.cluster.controllers.kinds import ControllerRevision, Partition, Pod
 from seamark.cluster.controllers.ownership import known
 from seamark.cluster.controllers.pods import from_template
 from seamark.cluster.controllers.saying import Judged
-from seamark.cluster.controllers.statefulset.state import HASH, POD_INDEX, POD_NAME, Seen
+from seamark.cluster.controllers.statefulset.state import HASH, POD_INDEX, POD_NAME, REVISION_HASH, Seen
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
 from seamark.core.events import Notice
@@ -49,8 +49,13 @@ def present_revision(seen: Seen) -> ControllerRevision:
         return msgspec.structs.replace(known(seen.latest), revision=number)
     template = seen.owner.spec.template or {}
     labels = {**((template.get("metadata") or {}).get("labels") or {})}
-    labels[HASH] = seen.update.removeprefix(f"{seen.owner.metadata.name}-")
-    meta = ObjectMeta(name=seen.update, namespace=seen.owner.metadata.namespace, labels=labels)
+    labels[REVISION_HASH] = seen.update.removeprefix(f"{seen.owner.metadata.name}-")
+    meta = ObjectMeta(
+        name=seen.update,
+        namespace=seen.owner.metadata.namespace,
+        labels=labels,
+        annotations=seen.owner.metadata.annotations,
+    )
     return ControllerRevision(metadata=meta, data=seen.data, revision=highest + 1)
 
 
@@ -148,13 +153,13 @@ def announce(seen: Seen, answers: Answers) -> Iterable[Notice]:
     name = seen.owner.metadata.name
     for pod in made:
         if refusal := answers.refusal(pod.metadata.name):
-            words = f"create Pod {pod.metadata.name} in StatefulSet {name} failed error: {refusal.message}"
+            words = f"Create Pod {pod.metadata.name} in StatefulSet {name} failed error: {refusal.message}"
             yield Notice("FailedCreate", words)
         else:
-            words = f"create Pod {pod.metadata.name} in StatefulSet {name} successful"
+            words = f"Create Pod {pod.metadata.name} in StatefulSet {name} successful"
             yield Notice("SuccessfulCreate", words, warning=False)
     staying = {pod.uid for pod in kept}
     for pod in seen.pods:
         if pod.uid not in staying and not pod.deleting:
-            words = f"delete Pod {pod.metadata.name} in StatefulSet {name} successful"
+            words = f"Delete Pod {pod.metadata.name} in StatefulSet {name} successful"
             yield Notice("SuccessfulDelete", words, warning=False)

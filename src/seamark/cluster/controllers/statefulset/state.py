@@ -13,6 +13,7 @@ from seamark.cluster.controllers.pods import template_word
 POD_NAME = "statefulset.kubernetes.io/pod-name"
 POD_INDEX = "apps.kubernetes.io/pod-index"
 HASH = "controller-revision-hash"
+REVISION_HASH = "controller.kubernetes.io/hash"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,128 @@
+"""A whole cluster in this process: the embedded API server, its controllers and, if wanted, a node."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from seamark.cluster.controllers.manager import manager
+from seamark.cluster.embedded import EmbeddedTransport, Settings, Store
+from seamark.cluster.embedded import User as Caller
+from seamark.cluster.kubelet.images import Images
+from seamark.cluster.kubelet.machine import Machine, MachineSettings
+from seamark.cluster.network import namespaces
+from seamark.cluster.network.closed import SERVICES
+from seamark.cluster.real.users import MASTERS, User
+from seamark.cluster.server.server import EmbeddedServer
+from seamark.core.clock import SystemClock
+from seamark.core.errors import UserError
+
+CONTROLLERS = Caller("system:kube-controller-manager", (MASTERS,))
+NODE = Caller("system:node", (MASTERS,))
+LOOPBACK_SERVICES = "127.96.0.0/16"  # where Pods have loopback addresses, Services have them too
+NETWORKS = ("auto", "bridge", "loopback")
+NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """How an embedded cluster is set up."""
+
+    users: tuple[User, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 0
+    services: str = SERVICES
+    node: MachineSettings | None = None
+    images: Images = field(default_factory=Images)
+
+
+def with_node(network: str, **settings: Any) -> ClusterSettings:
+    """A cluster with a node of that network: its Services are in a range that leads somewhere."""
+    if network not in NETWORKS:
+        raise UserError(f"there is no network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
+    loopback = network == "loopback" or (network == "auto" and not namespaces.allowed())
+    services = LOOPBACK_SERVICES if loopback else SERVICES
+    node = MachineSettings(network="loopback" if loopback else "bridge", services=services, port=0)
+    return ClusterSettings(services=services, node=node, **settings)
+
+
+class EmbeddedCluster:
+    """From `start` to `close`; `failed` tells if a part of it ends before that. Everything is in the running loop."""
+
+    def __init__(self, directory: Path, settings: ClusterSettings | None = None) -> None:
+        self.settings = settings or ClusterSettings()
+        self.admin = User("admin", (MASTERS,))
+        self.store = Store(settings=Settings(service_network=self.settings.services))
+        self.server = EmbeddedServer(self.store, (self.admin, *self.settings.users), directory)
+        self.machine: Machine | None = None
+        self._work: list[asyncio.Task[None]] = []
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.server.kubeconfig
+
+    async def start(self) -> None:
+        settings = self.settings
+        first = str(next(ipaddress.ip_network(settings.services).hosts()))
+        await self.server.start(settings.host, settings.port, (first, *NAMES))
+        self._publish(first)
+        operator = manager(
+            EmbeddedTransport(self.store, CONTROLLERS), SystemClock(), Random(), self.server.authority.read_text()
+        )
+        self._begin(operator.run())
+        if settings.node is not None:
+            self.machine = Machine(EmbeddedTransport(self.store, NODE), settings.node, settings.images)
+            ready = asyncio.ensure_future(self.machine.ready.wait())
+            self._begin(self.machine.run())
+            await asyncio.wait((*self._work, ready), return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+            for task in self._work:
+                if task.done():
+                    await self.close()
+                    task.result()
+
+    async def close(self) -> None:
+        work, self._work = self._work, []
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        await self.server.close()
+
+    async def failed(self) -> None:
+        """Returns, or raises what went wrong, as soon as a part of the cluster has ended by itself."""
+        done, _ = await asyncio.wait(self._work, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work.append(asyncio.ensure_future(work))
+
+    def _publish(self, first: str) -> None:
+        """The Service by which Pods find the API server."""
+        at = urlsplit(self.server.url)
+        meta = {"name": "kubernetes", "namespace": "default"}
+        labels = {"component": "apiserver", "provider": "kubernetes"}
+        ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": at.port}]
+        spec = {"clusterIP": first, "ports": ports, "sessionAffinity": "None", "type": "ClusterIP"}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {**meta, "labels": labels}, "spec": spec}
+        self.store.apply(service, "kube-apiserver")
+        label = {"kubernetes.io/service-name": "kubernetes"}
+        endpoints = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {**meta, "labels": label},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [at.hostname], "conditions": {"ready": True}}],
+            "ports": [{"name": "https", "port": at.port, "protocol": "TCP"}],
+        }
+        self.store.apply(endpoints, "kube-apiserver")
