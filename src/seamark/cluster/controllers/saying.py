@@ -72,10 +72,12 @@ def _same(judged: WorkloadCondition, before: WorkloadCondition | None) -> bool:
 
 
 def _timed(judged: WorkloadCondition, before: WorkloadCondition | None, now: str, *, moved: bool) -> WorkloadCondition:
-    flipped = before is None or before.status != judged.status
-    changes: dict[str, str | None] = {"last_transition_time": now if flipped else before.last_transition_time}
-    if judged.last_update_time is not None:  # the judgement says by this that there is such a time
-        other = before is None or (before.reason, before.message) != (judged.reason, judged.message)
-        again = flipped or other or (moved and judged.type == "Progressing")
-        changes["last_update_time"] = now if again else before.last_update_time
+    updates = judged.last_update_time is not None  # the judgement says by this that there is such a time
+    if before is None:
+        return msgspec.structs.replace(judged, last_transition_time=now, last_update_time=now if updates else None)
+    changes = {"last_transition_time": before.last_transition_time if before.status == judged.status else now}
+    if updates:
+        as_before = (before.status, before.reason, before.message) == (judged.status, judged.reason, judged.message)
+        stands = as_before and not (moved and judged.type == "Progressing")
+        changes["last_update_time"] = before.last_update_time if stands else now
     return msgspec.structs.replace(judged, **changes)

@@ -21,6 +21,7 @@ from seamark.cluster.embedded.calls import parse_path
 from seamark.cluster.embedded.kinds import Kind
 from seamark.cluster.real.pki import Pki
 from seamark.cluster.real.users import User, kubeconfig, write_private
+from seamark.cluster.server import protobuf
 from seamark.cluster.server.discovery import Discovery
 from seamark.cluster.server.openapi import OpenApi
 from seamark.cluster.server.tables import Tables, wants_table
@@ -95,6 +96,8 @@ class EmbeddedServer:
         except web.HTTPRequestEntityTooLarge:
             words = f"Request entity too large: limit is {LARGEST}"
             return _json(status_document(413, "RequestEntityTooLarge", words), 413)
+        except protobuf.Unreadable as error:
+            return _json(status_document(400, "BadRequest", str(error)), 400)
         agent = request.headers.get("User-Agent", "unknown").split("/")[0]
         found = self.store.handle(asked, caller, agent)
         kind = self._kind(request.path) if wants_table(accept) else None
@@ -117,13 +120,10 @@ class EmbeddedServer:
         body = await request.read()
         if len(body) > LARGEST:
             raise web.HTTPRequestEntityTooLarge(LARGEST, len(body))
-        return Request(
-            request.method,
-            request.path,
-            query=dict(request.query),
-            body=body,
-            content_type=request.headers.get("Content-Type", "application/json").split(";")[0].strip(),
-        )
+        content_type = request.headers.get("Content-Type", "application/json").split(";")[0].strip()
+        if content_type == protobuf.MEDIA_TYPE and body:
+            body, content_type = protobuf.to_json(body), "application/json"
+        return Request(request.method, request.path, query=dict(request.query), body=body, content_type=content_type)
 
     def _kind(self, path: str) -> Kind | None:
         place = parse_path(path)

@@ -46,7 +46,8 @@ def present_revision(seen: Seen) -> ControllerRevision:
     highest = max((one.revision for one in seen.revisions if one is not seen.latest), default=0)
     if seen.latest is not None:
         number = seen.latest.revision if seen.latest.revision > highest else highest + 1
-        return msgspec.structs.replace(known(seen.latest), revision=number)
+        meta = ObjectMeta(name=seen.latest.metadata.name, namespace=seen.latest.metadata.namespace)
+        return ControllerRevision(metadata=meta, revision=number)
     template = seen.owner.spec.template or {}
     labels = {**((template.get("metadata") or {}).get("labels") or {})}
     labels[REVISION_HASH] = seen.update.removeprefix(f"{seen.owner.metadata.name}-")
@@ -78,8 +79,8 @@ def plan(seen: Seen) -> tuple[list[Pod], list[Pod]]:
     if going := going_down(seen, one_by_one=one_by_one):
         for number in going:
             staying.pop(number, None)
-    elif not made and (number := to_update(seen)) is not None:
-        staying.pop(number, None)
+    elif not made and (old := to_update(seen)) is not None:
+        staying.pop(old, None)
     return list(staying.values()), made
 
 
