@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 from seamark.cluster.controllers.manager import manager
 from seamark.cluster.embedded import EmbeddedTransport, Settings, Store
 from seamark.cluster.embedded import User as Caller
+from seamark.cluster.kubelet.credentials import KubeletPki
 from seamark.cluster.kubelet.images import Images
 from seamark.cluster.kubelet.machine import Machine, MachineSettings
 from seamark.cluster.network import namespaces
 from seamark.cluster.network.closed import SERVICES
 from seamark.cluster.real.users import MASTERS, User
 from seamark.cluster.server.server import EmbeddedServer
+from seamark.cluster.server.state import StateFile
 from seamark.core.clock import SystemClock
 from seamark.core.errors import UserError
 
@@ -38,6 +40,8 @@ class ClusterSettings:
     host: str = "127.0.0.1"
     port: int = 0
     services: str = SERVICES
+    state: Path | None = None
+    """A file in which the state is kept over restarts; none: in memory."""
     node: MachineSettings | None = None
     images: Images = field(default_factory=Images)
 
@@ -57,9 +61,13 @@ class EmbeddedCluster:
 
     def __init__(self, directory: Path, settings: ClusterSettings | None = None) -> None:
         self.settings = settings or ClusterSettings()
-        self.admin = User("admin", (MASTERS,))
         self.store = Store(settings=Settings(service_network=self.settings.services))
-        self.server = EmbeddedServer(self.store, (self.admin, *self.settings.users), directory)
+        self._state = StateFile(self.settings.state) if self.settings.state is not None else None
+        if self._state is not None:
+            self._state.attach(self.store)
+        users = tuple(self._known(user) for user in (User("admin", (MASTERS,)), *self.settings.users))
+        self._kubelets = directory / "kubelets"
+        self.server = EmbeddedServer(self.store, users, directory, KubeletPki(self._kubelets))
         self.machine: Machine | None = None
         self._work: list[asyncio.Task[None]] = []
 
@@ -81,7 +89,8 @@ class EmbeddedCluster:
         )
         self._begin(operator.run())
         if settings.node is not None:
-            self.machine = Machine(EmbeddedTransport(self.store, NODE), settings.node, settings.images)
+            node = replace(settings.node, pki=self._kubelets)
+            self.machine = Machine(EmbeddedTransport(self.store, NODE), node, settings.images)
             ready = asyncio.ensure_future(self.machine.ready.wait())
             self._begin(self.machine.run())
             await asyncio.wait((*self._work, ready), return_when=asyncio.FIRST_COMPLETED)
@@ -97,12 +106,22 @@ class EmbeddedCluster:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
         await self.server.close()
+        if self._state is not None:
+            self._state.close()
+            self._state = None
 
     async def failed(self) -> None:
         """Returns, or raises what went wrong, as soon as a part of the cluster has ended by itself."""
         done, _ = await asyncio.wait(self._work, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+
+    def _known(self, user: User) -> User:
+        """The user with the token that they had before a restart, if there was one."""
+        for token, caller in self.store.tokens():
+            if (caller.name, caller.groups) == (user.name, user.groups):
+                return replace(user, token=token)
+        return user
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._work.append(asyncio.ensure_future(work))
@@ -115,6 +134,9 @@ class EmbeddedCluster:
         ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": at.port}]
         spec = {"clusterIP": first, "ports": ports, "sessionAffinity": "None", "type": "ClusterIP"}
         service = {"apiVersion": "v1", "kind": "Service", "metadata": {**meta, "labels": labels}, "spec": spec}
+        before = self.store.get("services", "default", "kubernetes")
+        if before is not None and before["spec"]["clusterIP"] != first:
+            self.store.delete("services", "default", "kubernetes")  # the state is from another range
         self.store.apply(service, "kube-apiserver")
         label = {"kubernetes.io/service-name": "kubernetes"}
         endpoints = {

@@ -19,10 +19,13 @@ from seamark.cluster.embedded import Store, Watch
 from seamark.cluster.embedded import User as Caller
 from seamark.cluster.embedded.calls import parse_path
 from seamark.cluster.embedded.kinds import Kind
+from seamark.cluster.embedded.status import ApiError, bad_request
+from seamark.cluster.kubelet.credentials import KubeletPki
 from seamark.cluster.real.pki import Pki
 from seamark.cluster.real.users import User, kubeconfig, write_private
 from seamark.cluster.server import protobuf
 from seamark.cluster.server.discovery import Discovery
+from seamark.cluster.server.logs import Logs, log_of
 from seamark.cluster.server.openapi import OpenApi
 from seamark.cluster.server.tables import Tables, wants_table
 from seamark.core.errors import UserError
@@ -35,7 +38,9 @@ ANONYMOUS = Caller("system:anonymous", ("system:unauthenticated",))
 class EmbeddedServer:
     """An API server in this process, from `start` to `close`."""
 
-    def __init__(self, store: Store, users: Sequence[User], directory: Path) -> None:
+    def __init__(
+        self, store: Store, users: Sequence[User], directory: Path, kubelets: KubeletPki | None = None
+    ) -> None:
         self.store = store
         self._users = tuple(users)
         for user in users:
@@ -44,6 +49,7 @@ class EmbeddedServer:
         self._discovery = Discovery(store.registry)
         self._openapi = OpenApi(store.registry)
         self._tables = Tables(store)
+        self._logs = Logs(store, kubelets)
         self._runner: web.AppRunner | None = None
         self.url = ""
 
@@ -85,31 +91,38 @@ class EmbeddedServer:
             self._runner = None
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answer(request)
+        except ApiError as error:
+            return _json(error.document(), error.code)
+        except protobuf.Unreadable as error:
+            return _json(bad_request(str(error)).document(), 400)
+        except web.HTTPRequestEntityTooLarge:
+            words = f"Request entity too large: limit is {LARGEST}"
+            return _json(ApiError(413, "RequestEntityTooLarge", words).document(), 413)
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
         caller = self._caller(request)
-        if caller is None:
-            return _json(status_document(401, "Unauthorized", "Unauthorized"), 401)
         accept = request.headers.get("Accept", "application/json")
         if (document := self._without_resource(request.path, accept)) is not None:
             return _json(document, content_type=_discovery_type(request.path, accept))
-        try:
-            asked = await self._asked(request)
-        except web.HTTPRequestEntityTooLarge:
-            words = f"Request entity too large: limit is {LARGEST}"
-            return _json(status_document(413, "RequestEntityTooLarge", words), 413)
-        except protobuf.Unreadable as error:
-            return _json(status_document(400, "BadRequest", str(error)), 400)
+        if (place := log_of(request.method, request.path)) is not None:
+            return await self._logs.answer(request, place, caller)
         agent = request.headers.get("User-Agent", "unknown").split("/")[0]
-        found = self.store.handle(asked, caller, agent)
+        found = self.store.handle(await self._asked(request), caller, agent)
         kind = self._kind(request.path) if wants_table(accept) else None
         if isinstance(found, Watch):
             return await self._stream(request, found, kind)
         return self._answered(request, found, kind)
 
-    def _caller(self, request: web.Request) -> Caller | None:
+    def _caller(self, request: web.Request) -> Caller:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if not scheme:
             return ANONYMOUS
-        return self.store.user_of(token) if scheme.lower() == "bearer" else None
+        known = self.store.user_of(token) if scheme.lower() == "bearer" else None
+        if known is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        return known
 
     def _without_resource(self, path: str, accept: str) -> object | None:
         if path in ("/healthz", "/livez", "/readyz"):
@@ -164,15 +177,3 @@ def _discovery_type(path: str, accept: str) -> str:
 def _json(document: object, status: int = 200, content_type: str = "application/json") -> web.Response:
     body = document.encode() if isinstance(document, str) else msgspec.json.encode(document)
     return web.Response(status=status, body=body, headers={"Content-Type": content_type})
-
-
-def status_document(code: int, reason: str, message: str) -> dict[str, object]:
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "reason": reason,
-        "code": code,
-    }
