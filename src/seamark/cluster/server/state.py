@@ -86,6 +86,7 @@ class StateFile:
 
     def _read(self, store: Store) -> tuple[dict[tuple[str, str, str], Any], int]:
         objects: dict[tuple[str, str, str], Any] = {}
+        newest: dict[tuple[str, str, str], int] = {}
         revision = 0
         if not self._path.exists():
             return objects, revision
@@ -100,6 +101,9 @@ class StateFile:
                 raise UserError(words, hint="name another file, or move it away") from None
             revision = max(revision, line.revision)
             place = (line.resource, line.namespace, line.name)
+            if line.revision < newest.get(place, 0):
+                continue  # a write that led to another at once is told after it
+            newest[place] = line.revision
             if not line.resource:
                 groups = tuple(line.object.get("groups") or ())
                 store.introduce(line.name, Caller(line.object["name"], groups, line.object.get("uid", "")))
