@@ -15,11 +15,6 @@ from seamark.core.view import View
 
 DEFAULT = "default"
 AUTHORITY = "kube-root-ca.crt"
-MEANING = (
-    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
-    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
-    "clusters."
-)
 
 
 @dataclass(frozen=True)
@@ -31,7 +26,7 @@ class Seen:
 def desire(seen: Seen) -> Wanted:
     children: dict[str, Object] = {DEFAULT: ServiceAccount(metadata=ObjectMeta(name=DEFAULT, namespace=seen.namespace))}
     if seen.authority:
-        meta = ObjectMeta(name=AUTHORITY, namespace=seen.namespace, annotations={"kubernetes.io/description": MEANING})
+        meta = ObjectMeta(name=AUTHORITY, namespace=seen.namespace)
         children[AUTHORITY] = ConfigMap(metadata=meta, data={"ca.crt": seen.authority})
     return Wanted(children=children)
 

@@ -25,8 +25,9 @@ from seamark.cluster.real.pki import Pki
 from seamark.cluster.real.users import User, kubeconfig, write_private
 from seamark.cluster.server import protobuf
 from seamark.cluster.server.discovery import Discovery
+from seamark.cluster.server.impersonation import impersonated
 from seamark.cluster.server.logs import Logs, log_of
-from seamark.cluster.server.openapi import OpenApi
+from seamark.cluster.server.openapi import EMPTY_V2, V2_TYPE, OpenApi
 from seamark.cluster.server.tables import Tables, wants_table
 from seamark.core.errors import UserError
 from seamark.core.transport import Answer, Request
@@ -44,7 +45,7 @@ class EmbeddedServer:
         self.store = store
         self._users = tuple(users)
         for user in users:
-            store.introduce(user.token, Caller(user.name, user.groups))
+            store.introduce(user.token, Caller(user.name, user.groups, uid=user.name))
         self._directory = directory
         self._discovery = Discovery(store.registry)
         self._openapi = OpenApi(store.registry)
@@ -104,6 +105,8 @@ class EmbeddedServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         caller = self._caller(request)
         accept = request.headers.get("Accept", "application/json")
+        if request.path == "/openapi/v2":
+            return web.Response(body=EMPTY_V2, headers={"Content-Type": V2_TYPE})
         if (document := self._without_resource(request.path, accept)) is not None:
             return _json(document, content_type=_discovery_type(request.path, accept))
         if (place := log_of(request.method, request.path)) is not None:
@@ -122,7 +125,7 @@ class EmbeddedServer:
         known = self.store.user_of(token) if scheme.lower() == "bearer" else None
         if known is None:
             raise ApiError(401, "Unauthorized", "Unauthorized")
-        return known
+        return impersonated(known, request.headers, self.store.authorizer)
 
     def _without_resource(self, path: str, accept: str) -> object | None:
         if path in ("/healthz", "/livez", "/readyz"):
