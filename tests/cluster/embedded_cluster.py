@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import uvloop
+
 from seamark.cluster.real.binaries import find
 from seamark.cluster.real.users import User
 from seamark.cluster.server.cluster import ClusterSettings, EmbeddedCluster
@@ -21,7 +23,7 @@ USERS = (User("alice"), User("bob", ("developers",)))
 
 class Running:
     def __init__(self, directory: Path, settings: ClusterSettings) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         began = time.monotonic()
