@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -173,8 +173,15 @@ def interfaces() -> list[str]:
     return [name for line in lines if (name := line.split(":")[0].strip()).startswith("sm")]
 
 
+class Reached(Protocol):
+    """A cluster that a kubeconfig leads to."""
+
+    @property
+    def kubeconfig(self) -> Path: ...
+
+
 async def seconds_until_ready(
-    plane: ControlPlane, namespace: str, manifests: list[dict[str, Any]], at_once: int = 1
+    plane: Reached, namespace: str, manifests: list[dict[str, Any]], at_once: int = 1
 ) -> list[float]:
     """Creates Pods, so many at once, and follows them by watch: how long each took from its creation to Ready."""
     transport = await HttpTransport(connect(str(plane.kubeconfig), "")).open()

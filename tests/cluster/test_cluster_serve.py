@@ -107,7 +107,7 @@ def test_without_privileges_a_bridge_is_refused_and_auto_takes_loopback(
 ) -> None:
     monkeypatch.setattr(namespaces, "allowed", lambda: False)
     assert with_node("auto").services.startswith("127.")
-    with pytest.raises(UserError, match="need root.s rights") as told, running_cluster(tmp_path, with_node("bridge")):
+    with pytest.raises(UserError, match=r"need root.s rights") as told, running_cluster(tmp_path, with_node("bridge")):
         pass
     assert "\n" not in told.value.message
 

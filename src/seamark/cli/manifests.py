@@ -42,7 +42,7 @@ class Applier:
             await self._one(document)
 
     async def _one(self, document: dict[str, Any]) -> None:
-        plural, namespaced = await self._resource(document["apiVersion"], document["kind"])
+        plural, namespaced = await self.known(document["apiVersion"], document["kind"])
         meta = document.get("metadata") or {}
         scope = f"/namespaces/{meta.get('namespace') or 'default'}" if namespaced else ""
         path = f"{_root(document['apiVersion'])}{scope}/{plural}/{meta.get('name', '')}"
@@ -52,7 +52,7 @@ class Applier:
         if answer.status >= 300:
             raise UserError(f"{document['kind']} {meta.get('name', '')} is refused: {explain(answer).message}")
 
-    async def _resource(self, api_version: str, kind: str) -> tuple[str, bool]:
+    async def known(self, api_version: str, kind: str) -> tuple[str, bool]:
         """The kind's name in paths, and whether it is in namespaces. A kind that was just defined is waited for."""
         deadline = asyncio.get_running_loop().time() + PATIENCE
         while (found := self._resources.get((api_version, kind))) is None:

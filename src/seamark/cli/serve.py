@@ -25,13 +25,14 @@ def serve(  # noqa: PLR0913, PLR0917  one parameter per option
     user: Annotated[list[str] | None, typer.Option(help="A further user, as NAME or NAME=GROUP,GROUP.")] = None,
     node: Annotated[bool, typer.Option(help="Run Pods here, too.")] = True,
     network: Annotated[str, typer.Option(help="Of Pods: loopback, or bridge as root, or auto.")] = "loopback",
+    stub: Annotated[bool, typer.Option("--stub", help="Pods without processes, for scale.")] = False,
     images: Annotated[Path | None, typer.Option(help="A table of images: which program stands for which.")] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
 ) -> None:
     """Run a cluster in this process until Ctrl-C: API server, controllers and a node. Nothing to install."""
     log.configure(log_level)
     began = time.monotonic()
-    settings = with_node(network) if node else ClusterSettings()
+    settings = with_node(network, stub=stub) if node else ClusterSettings()
     users = tuple(parse_user(text) for text in user or ())
     table = load(images) if images is not None else Images()
     settings = ClusterSettings(

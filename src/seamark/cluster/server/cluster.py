@@ -46,13 +46,13 @@ class ClusterSettings:
     images: Images = field(default_factory=Images)
 
 
-def with_node(network: str, **settings: Any) -> ClusterSettings:
+def with_node(network: str, *, stub: bool = False, **settings: Any) -> ClusterSettings:
     """A cluster with a node of that network: its Services are in a range that leads somewhere."""
     if network not in NETWORKS:
         raise UserError(f"there is no network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
     loopback = network == "loopback" or (network == "auto" and not namespaces.allowed())
     services = LOOPBACK_SERVICES if loopback else SERVICES
-    node = MachineSettings(network="loopback" if loopback else "bridge", services=services, port=0)
+    node = MachineSettings(network="loopback" if loopback else "bridge", services=services, port=0, stub=stub)
     return ClusterSettings(services=services, node=node, **settings)
 
 

@@ -23,6 +23,8 @@ VERSION = {
 # What `kubectl get all` gets.
 ALL = ("pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs")
 
+DEEPEST = {"version": 1, "api": 2, "apis": 3}  # parts that a path of discovery has at the most
+
 Groups = dict[str, dict[str, list[Kind]]]  # group → version → kinds
 
 
@@ -41,9 +43,12 @@ class Discovery:
 
     def answer(self, path: str, accept: str) -> dict[str, Any] | None:  # noqa: PLR0911  a row per path
         """The document at this path; None where there is none."""
+        parts = [part for part in path.split("/") if part]
+        if not parts or len(parts) > DEEPEST.get(parts[0], 0):
+            return None  # before anything is gathered: this is asked of every request
         groups = groups_of(self._registry)
         aggregated = "as=APIGroupDiscoveryList" in accept
-        match [part for part in path.split("/") if part]:
+        match parts:
             case ["version"]:
                 return VERSION
             case ["api"]:
