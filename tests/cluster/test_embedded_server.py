@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import uvloop
 
 from seamark.api.crd import manifests
 from seamark.cluster.embedded import Store
@@ -38,7 +39,7 @@ class Running:
     """An embedded server, with an operator of the sample family if asked, on a loop in a thread of their own."""
 
     def __init__(self, directory: Path) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         self.server = EmbeddedServer(Store(), [User("admin", (MASTERS,)), User("alice")], directory)

@@ -25,10 +25,11 @@ from seamark.cluster.real.pki import Pki
 from seamark.cluster.real.users import User, kubeconfig, write_private
 from seamark.cluster.server import protobuf
 from seamark.cluster.server.discovery import Discovery
+from seamark.cluster.server.forms import YAML, Form, as_yaml, metadata_event, metadata_of, wanted
 from seamark.cluster.server.impersonation import impersonated
 from seamark.cluster.server.logs import Logs, log_of
 from seamark.cluster.server.openapi import EMPTY_V2, V2_TYPE, OpenApi
-from seamark.cluster.server.tables import Tables, wants_table
+from seamark.cluster.server.tables import Tables
 from seamark.core.errors import UserError
 from seamark.core.transport import Answer, Request
 
@@ -70,7 +71,7 @@ class EmbeddedServer:
         context.load_cert_chain(*pki.server("apiserver", [host, "localhost", *names]))
         app = web.Application(client_max_size=LARGEST + 1)
         app.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
         try:
@@ -111,12 +112,12 @@ class EmbeddedServer:
             return _json(document, content_type=_discovery_type(request.path, accept))
         if (place := log_of(request.method, request.path)) is not None:
             return await self._logs.answer(request, place, caller)
+        form = wanted(accept)
         agent = request.headers.get("User-Agent", "unknown").split("/")[0]
         found = self.store.handle(await self._asked(request), caller, agent)
-        kind = self._kind(request.path) if wants_table(accept) else None
         if isinstance(found, Watch):
-            return await self._stream(request, found, kind)
-        return self._answered(request, found, kind)
+            return await self._stream(request, found, form)
+        return self._answered(request, found, form)
 
     def _caller(self, request: web.Request) -> Caller:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -145,30 +146,42 @@ class EmbeddedServer:
         place = parse_path(path)
         return None if place is None else self.store.registry.find(place.group, place.version, place.plural)
 
-    def _answered(self, request: web.Request, answer: Answer, kind: Kind | None) -> web.Response:
-        headers = dict(answer.headers)
-        if kind is not None and answer.status == 200 and request.method == "GET":
-            document = msgspec.json.decode(answer.body)
+    def _answered(self, request: web.Request, answer: Answer, form: Form) -> web.Response:
+        kind = self._kind(request.path)
+        shaped = form.shape and answer.status < 300 and kind is not None
+        if form == WHOLE or not (shaped or form.media_type == YAML):
+            return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
+        document = msgspec.json.decode(answer.body) if answer.body[:1] == b"{" else answer.body.decode()
+        if shaped and kind is not None:
             include = request.query.get("includeObject", "Metadata")
-            return _json(self._tables.of(kind, document, self.store.clock.wall(), include))
-        return web.Response(status=answer.status, body=answer.body, headers=headers)
+            now = self.store.clock.wall()
+            document = self._tables.of(kind, document, now, include) if form.table else metadata_of(document)
+        body = as_yaml(document) if form.media_type == YAML else msgspec.json.encode(document)
+        headers = {**answer.headers, "Content-Type": form.media_type}
+        return web.Response(status=answer.status, body=body, headers=headers)
 
-    async def _stream(self, request: web.Request, watch: Watch, kind: Kind | None) -> web.StreamResponse:
+    async def _stream(self, request: web.Request, watch: Watch, form: Form) -> web.StreamResponse:
+        kind = self._kind(request.path)
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         first = True
         try:
             async for line in watch.lines():
                 told = line
-                if kind is not None:
+                if form.table and kind is not None:
                     told = self._tables.event(kind, line, self.store.clock.wall(), first=first)
                     first = False
+                elif form.metadata:
+                    told = metadata_event(line)
                 await response.write(told)
         except ConnectionError:
             pass  # the client has left
         finally:
             watch.close()
         return response
+
+
+WHOLE = Form()
 
 
 def _discovery_type(path: str, accept: str) -> str:

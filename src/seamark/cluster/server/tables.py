@@ -13,12 +13,6 @@ from seamark.cluster.server.jsonpath import find
 from seamark.cluster.server.kubectl_columns import BUILTIN
 
 Json = dict[str, Any]
-FORM = "as=Table"
-
-
-def wants_table(accept: str) -> bool:
-    """The first form that the client would take, if that is a table."""
-    return FORM in accept.split(",", maxsplit=1)[0]
 
 
 class Tables:
