@@ -191,6 +191,8 @@ WORKLOADS = """
 rollout status deployment/web --timeout=60s
 wait --for=condition=Available deployment/web --timeout=60s
 wait --for=condition=Ready pod -l app=web --timeout=60s
+events --for deployment/web
+get events --field-selector involvedObject.kind=Deployment
 get deployment web
 get deployment web -o wide
 get deployment web -o jsonpath={.status.readyReplicas}/{.status.replicas}

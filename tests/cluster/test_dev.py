@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.embedded_cluster import running_cluster
+
 START = "from seamark.cli.main import main; main()"
 
 
@@ -31,6 +33,13 @@ def test_the_embedded_cluster_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-c", START, "dev", "--check"]
     subprocess.run(command, env={**os.environ, "TMPDIR": str(tmp_path)}, timeout=120, check=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cluster_that_is_there_already_is_used(tmp_path: Path) -> None:
+    with running_cluster(tmp_path) as running:
+        done = dev("--check", "--kubeconfig", str(running.cluster.kubeconfig))
+        assert done.returncode == 0, done.stderr
+        assert "hello" in running.said("get", "greetings", "-o", "name")  # what was applied there stays
 
 
 def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:

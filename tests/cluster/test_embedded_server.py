@@ -116,6 +116,12 @@ def test_kubectl_applies_reads_changes_and_deletes(running: Running) -> None:
     assert "deleted" in running.said("delete", "gr", "hello")
 
 
+def test_built_in_kinds_are_explained(running: Running) -> None:
+    assert "containers\t<[]Container> -required-" in running.said("explain", "pod.spec")
+    assert "replicas <integer>" in running.said("explain", "deployment.spec.replicas")
+    assert "does not exist" in running.kubectl("explain", "pod.spec.harbour").stderr
+
+
 def test_bad_input_gets_the_words_that_kubectl_users_know(running: Running) -> None:
     assert "(NotFound)" in running.kubectl("get", "gr", "nobody").stderr
     assert "doesn't have a resource type" in running.kubectl("get", "harbours").stderr
