@@ -311,7 +311,10 @@ MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"/tmp/[\w./-]+"), "FILE"),
     (re.compile(r"(?<=\s)(\d+[dhms])+(?=\s|$)", re.MULTILINE), "AGE"),
     (re.compile(r"eyJ[\w.-]+|\b[0-9a-f]{32}\b"), "TOKEN"),
-    (re.compile(r"Waiting for .* rollout to finish: .*\n"), ""),  # how much of it one sees depends on the moment
+    (
+        re.compile(r"Waiting for .*(?:rollout to finish: .*|pods to be ready\.\.\.)\n"),
+        "",
+    ),  # how much of it one sees depends on the moment
     (re.compile(r"(?<= is invalid: patch: Invalid value: ).*"), "AND WHY"),  # in the words of Go's decoders
     (re.compile(r"Service Account: .*\n"), ""),  # the embedded server gives a Pod no account that it did not ask for
     (re.compile(r"(Normal|Warning)( +\S+ +\S+ +(?:\(.*\) +)?)[\w-]+( +)"), r"\1\2FROM\3"),

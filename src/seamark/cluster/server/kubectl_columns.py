@@ -266,7 +266,10 @@ BUILTIN: dict[str, tuple[Column, ...]] = {
         Column("Type", at(".type")),
         Column("Reason", at(".reason")),
         Column("Object", _about),
+        wide("Source", at(".reportingComponent", "")),
         Column("Message", _note),
+        wide("Count", at(".series.count", 1)),
+        wide("Name", at(".metadata.name")),  # nobody reads that first
     ),
 }
 BUILTIN["ClusterRoleBinding"] = BUILTIN["RoleBinding"]

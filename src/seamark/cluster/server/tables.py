@@ -49,7 +49,8 @@ class Tables:
     def _columns(self, kind: Kind) -> list[Column]:
         definition = self._store.get("customresourcedefinitions.apiextensions.k8s.io", "", kind.names.resource)
         if definition is None:
-            return [NAME, *BUILTIN.get(kind.names.kind, (AGE,))]
+            columns = BUILTIN.get(kind.names.kind, (AGE,))
+            return [*columns] if any(column.name == NAME.name for column in columns) else [NAME, *columns]
         version = next(one for one in definition["spec"]["versions"] if one["name"] == kind.names.version)
         declared = version.get("additionalPrinterColumns")
         if not declared:
