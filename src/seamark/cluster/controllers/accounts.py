@@ -8,6 +8,7 @@ from seamark.api.core import ConfigMap, Namespace
 from seamark.api.meta import Object, ObjectMeta
 from seamark.cluster.controllers.kinds import ServiceAccount
 from seamark.cluster.controllers.ownership import OfNamespace
+from seamark.cluster.controllers.saying import MANAGER
 from seamark.core.calls import Results
 from seamark.core.controller import Controller, Wanted
 from seamark.core.status import Silent
@@ -44,4 +45,5 @@ def controller(authority: str = "") -> Controller[Seen]:
         status=Silent(),
         children=(ServiceAccount, ConfigMap),
         ownership=OfNamespace(DEFAULT, AUTHORITY),
+        manager=MANAGER,
     )

@@ -23,6 +23,7 @@ from seamark.api.meta import Object
 from seamark.cluster.controllers.kinds import EndpointSlice, MadeMeta, Pod
 from seamark.cluster.controllers.ownership import Controlling
 from seamark.cluster.controllers.pods import word
+from seamark.cluster.controllers.saying import MANAGER as WRITER
 from seamark.core.apply import Answers
 from seamark.core.cache import Index
 from seamark.core.calls import Results
@@ -155,4 +156,5 @@ def controller() -> Controller[Seen]:
         reads=(Pod,),
         indexes=(BY_LABEL,),
         ownership=Controlling(),
+        manager=WRITER,
     )

@@ -15,7 +15,7 @@ from seamark.api.meta import Object, ObjectMeta
 from seamark.cluster.controllers.kinds import Pod, ReplicaSet, ReplicaSetStatus, WorkloadCondition
 from seamark.cluster.controllers.ownership import Controlling, known
 from seamark.cluster.controllers.pods import BY_CONTROLLER, active, available, from_template, keep_first, word
-from seamark.cluster.controllers.saying import Judged, Whole
+from seamark.cluster.controllers.saying import MANAGER, Judged, Whole
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
 from seamark.core.clock import Clock
@@ -115,4 +115,5 @@ def controller(clock: Clock, random: Random) -> Controller[Seen]:
         children=(Pod,),
         indexes=(BY_CONTROLLER,),
         ownership=Controlling(),
+        manager=MANAGER,
     )

@@ -9,7 +9,7 @@ from seamark.cluster.controllers.deployment.state import REVISION, Seen
 from seamark.cluster.controllers.kinds import Deployment, Pod, ReplicaSet
 from seamark.cluster.controllers.ownership import Controlling, by_controller
 from seamark.cluster.controllers.pods import BY_CONTROLLER
-from seamark.cluster.controllers.saying import Whole
+from seamark.cluster.controllers.saying import MANAGER, Whole
 from seamark.core.calls import Results
 from seamark.core.clock import Clock
 from seamark.core.controller import Controller
@@ -42,6 +42,7 @@ def controller(clock: Clock) -> Controller[Seen]:
         reads=(Pod,),
         indexes=(REPLICA_SETS, BY_CONTROLLER),
         ownership=Controlling(),
+        manager=MANAGER,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from seamark.cluster.controllers.kinds import ControllerRevision, Pod, StatefulSet
 from seamark.cluster.controllers.ownership import Controlling, by_controller
 from seamark.cluster.controllers.pods import BY_CONTROLLER, available
-from seamark.cluster.controllers.saying import Whole
+from seamark.cluster.controllers.saying import MANAGER, Whole
 from seamark.cluster.controllers.statefulset.reconcile import announce, desire, judge
 from seamark.cluster.controllers.statefulset.state import Seen
 from seamark.core.calls import Results
@@ -35,4 +35,5 @@ def controller(clock: Clock) -> Controller[Seen]:
         children=(ControllerRevision, Pod),
         indexes=(REVISIONS, BY_CONTROLLER),
         ownership=Controlling(),
+        manager=MANAGER,
     )
