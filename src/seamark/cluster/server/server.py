@@ -11,6 +11,7 @@ import os
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -151,7 +152,7 @@ class EmbeddedServer:
         shaped = form.shape and answer.status < 300 and kind is not None
         if form == WHOLE or not (shaped or form.media_type == YAML):
             return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
-        document = msgspec.json.decode(answer.body) if answer.body[:1] == b"{" else answer.body.decode()
+        document: Any = msgspec.json.decode(answer.body) if answer.body[:1] == b"{" else answer.body.decode()
         if shaped and kind is not None:
             include = request.query.get("includeObject", "Metadata")
             now = self.store.clock.wall()
