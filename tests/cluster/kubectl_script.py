@@ -207,6 +207,7 @@ get services
 get services -o wide
 get service web -o yaml
 get endpointslices
+get endpoints web
 get deployment,replicaset,pod,service --show-labels
 get all
 describe service web

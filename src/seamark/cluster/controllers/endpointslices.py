@@ -1,4 +1,4 @@
-"""Service → EndpointSlices: the addresses of the Pods that it selects.
+"""Service → EndpointSlices, and Endpoints for older clients: the addresses of the Pods that it selects.
 
 - Pods whose named ports are different numbers are in different slices; a slice has at most a hundred of them.
 - A Pod on its way out stays in its slice, not ready, as long as it serves.
@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,8 @@ from seamark.api.discovery import (
     EndpointPort,
     TargetRef,
 )
-from seamark.api.meta import Object
-from seamark.cluster.controllers.kinds import EndpointSlice, MadeMeta, Pod
+from seamark.api.meta import Object, ObjectMeta, to_wire
+from seamark.cluster.controllers.kinds import Endpoints, EndpointSlice, MadeMeta, Pod
 from seamark.cluster.controllers.ownership import Controlling
 from seamark.cluster.controllers.pods import word
 from seamark.cluster.controllers.saying import MANAGER as WRITER
@@ -36,6 +36,8 @@ MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 MANAGER = "endpointslice-controller.k8s.io"
 HEADLESS = "service.kubernetes.io/headless"
 MOST = 100
+OLD = "endpoints"  # the role of the one object in the older form
+OLD_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
 Ports = tuple[EndpointPort, ...]
 
@@ -66,7 +68,7 @@ def desire(seen: Seen) -> Wanted:
     for place, (numbers, part) in enumerate(parts):  # by place, so that a slice stays when what is in it changes
         one = slice_of(seen.service, numbers, part, place)
         children[one.metadata.name] = one
-    return Wanted(children=children)
+    return Wanted(children={**children, OLD: endpoints(seen.service, grouped)})
 
 
 def slice_of(service: Service, numbers: Ports, found: tuple[Endpoint, ...], place: int) -> EndpointSlice:
@@ -85,6 +87,32 @@ def slice_of(service: Service, numbers: Ports, found: tuple[Endpoint, ...], plac
         endpoints=found,
         ports=numbers,
     )
+
+
+def endpoints(service: Service, grouped: Mapping[Ports, Iterable[Endpoint]]) -> Endpoints:
+    subsets: list[dict[str, Any]] = []
+    for numbers, found in grouped.items():
+        subset: dict[str, Any] = {}
+        for one in found:
+            if one.conditions.terminating:
+                continue
+            place = "addresses" if one.conditions.ready else "notReadyAddresses"
+            subset.setdefault(place, []).append(_address(one))
+        if subset:
+            subsets.append({**subset, "ports": [_port(one) for one in numbers]} if numbers else subset)
+    labels = {**(service.metadata.labels or {}), OLD_MANAGED_BY: "endpoint-controller"}
+    meta = ObjectMeta(name=service.metadata.name, namespace=service.metadata.namespace, labels=labels)
+    return Endpoints(metadata=meta, subsets=tuple(subsets))
+
+
+def _address(one: Endpoint) -> dict[str, Any]:
+    said = {"ip": one.addresses[0], "hostname": one.hostname, "nodeName": one.node_name}
+    return {**{name: value for name, value in said.items() if value}, "targetRef": to_wire(one.target_ref)}
+
+
+def _port(one: EndpointPort) -> dict[str, Any]:
+    name = {"name": one.name} if one.name else {}
+    return {**name, "port": one.port, "protocol": one.protocol}
 
 
 def ports(service: Service, pod: Pod) -> Ports:
@@ -152,7 +180,7 @@ def controller() -> Controller[Seen]:
         judge=lambda _seen, _answers: None,
         announce=announce,
         status=Silent(),
-        children=(EndpointSlice,),
+        children=(EndpointSlice, Endpoints),
         reads=(Pod,),
         indexes=(BY_LABEL,),
         ownership=Controlling(),

@@ -213,3 +213,11 @@ class EndpointSlice(discovery.EndpointSlice, frozen=True, kw_only=True):
 
     metadata: MadeMeta = MadeMeta()
     address_type: str = ""
+
+
+class Endpoints(Object, frozen=True, kw_only=True):
+    """The older form of the same, one for each Service."""
+
+    RESOURCE: ClassVar[Resource] = Resource("", "v1", "Endpoints", "endpoints")
+
+    subsets: tuple[dict[str, Any], ...] | None = None

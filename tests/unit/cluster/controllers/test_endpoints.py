@@ -24,9 +24,17 @@ def test_a_service_has_the_ready_pods_that_it_selects() -> None:
         assert made["metadata"]["labels"]["kubernetes.io/service-name"] == "web"
         assert made["ports"] == [{"name": "", "port": 3000, "protocol": "TCP"}]
         assert len(addresses(cluster)) == 2
+        (old,) = cluster.get("endpoints", "web")["subsets"]
+        assert sorted(one["ip"] for one in old["addresses"]) == addresses(cluster)
+        assert old["ports"] == [{"port": 3000, "protocol": "TCP"}]
         cluster.say(next(name for name in cluster.pods() if name.startswith("web")), ready=False)
         await cluster.settled()
         assert (len(addresses(cluster)), len(addresses(cluster, ready=False))) == (1, 1)
+        (old,) = cluster.get("endpoints", "web")["subsets"]
+        assert (len(old["addresses"]), len(old["notReadyAddresses"])) == (1, 1)
+        before = cluster.store.revisions.current
+        await cluster.settled(600)
+        assert cluster.store.revisions.current == before
 
     on_a_cluster(program)
 
