@@ -7,6 +7,7 @@ from random import Random
 from seamark.cluster.controllers import accounts, endpointslices, replicaset
 from seamark.cluster.controllers.deployment import controller as deployment
 from seamark.cluster.controllers.saying import MANAGER
+from seamark.cluster.controllers.statefulset import claims
 from seamark.cluster.controllers.statefulset import controller as statefulset
 from seamark.core.clock import Clock
 from seamark.core.operator import Operator, World
@@ -22,6 +23,7 @@ def controllers(clock: Clock, random: Random, authority: str = "") -> tuple[Decl
         deployment.controller(clock),
         replicaset.controller(clock, random),
         statefulset.controller(clock),
+        claims.controller(),
         endpointslices.controller(),
         accounts.controller(authority),
     )

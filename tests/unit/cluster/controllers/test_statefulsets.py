@@ -94,3 +94,24 @@ def test_a_pod_that_failed_comes_again_under_its_name() -> None:
         assert cluster.get("pods", "db-0")["metadata"]["uid"] != uid
 
     on_a_cluster(program)
+
+
+def test_claims_come_with_the_pods_and_outlive_them() -> None:
+    async def program(cluster: Cluster) -> None:
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        wanted = [{"metadata": {"name": "data"}, "spec": spec}]
+        cluster.store.create(workload("StatefulSet", "my-db", replicas=2, volumeClaimTemplates=wanted))
+        await cluster.kubelet()
+        claims = [one["metadata"]["name"] for one in cluster.all("persistentvolumeclaims")]
+        assert claims == ["data-my-db-0", "data-my-db-1"]
+        volumes = cluster.get("pods", "my-db-1")["spec"]["volumes"]
+        assert volumes == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-my-db-1"}}]
+        cluster.change("StatefulSet", "my-db", {"replicas": 1})
+        await cluster.kubelet()
+        cluster.store.delete(SETS, "default", "my-db")
+        cluster.store.settle()
+        await cluster.kubelet()
+        assert cluster.all("pods") == []
+        assert [one["metadata"]["name"] for one in cluster.all("persistentvolumeclaims")] == claims
+
+    on_a_cluster(program)
