@@ -149,21 +149,22 @@ class EmbeddedServer:
 
     def _answered(self, request: web.Request, answer: Answer, form: Form) -> web.Response:
         kind = self._kind(request.path)
+        headers = {**deprecation(kind), **answer.headers}
         shaped = form.shape and answer.status < 300 and kind is not None
         if form == WHOLE or not (shaped or form.media_type == YAML):
-            return web.Response(status=answer.status, body=answer.body, headers=dict(answer.headers))
+            return web.Response(status=answer.status, body=answer.body, headers=headers)
         document: Any = msgspec.json.decode(answer.body) if answer.body[:1] == b"{" else answer.body.decode()
         if shaped and kind is not None:
             include = request.query.get("includeObject", "Metadata")
             now = self.store.clock.wall()
             document = self._tables.of(kind, document, now, include) if form.table else metadata_of(document)
         body = as_yaml(document) if form.media_type == YAML else msgspec.json.encode(document)
-        headers = {**answer.headers, "Content-Type": form.media_type}
+        headers["Content-Type"] = form.media_type
         return web.Response(status=answer.status, body=body, headers=headers)
 
     async def _stream(self, request: web.Request, watch: Watch, form: Form) -> web.StreamResponse:
         kind = self._kind(request.path)
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        response = web.StreamResponse(headers={"Content-Type": "application/json", **deprecation(kind)})
         await response.prepare(request)
         first = True
         try:
@@ -183,6 +184,12 @@ class EmbeddedServer:
 
 
 WHOLE = Form()
+OLD_ENDPOINTS = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
+
+
+def deprecation(kind: Kind | None) -> dict[str, str]:
+    """The header by which users hear that a kind has a successor."""
+    return {"Warning": OLD_ENDPOINTS} if kind is not None and kind.names.resource == "endpoints" else {}
 
 
 def _discovery_type(path: str, accept: str) -> str:
