@@ -9,6 +9,7 @@ from seamark.cluster.controllers.deployment import controller as deployment
 from seamark.cluster.controllers.saying import MANAGER
 from seamark.cluster.controllers.statefulset import claims
 from seamark.cluster.controllers.statefulset import controller as statefulset
+from seamark.core.client import Client
 from seamark.core.clock import Clock
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
@@ -18,11 +19,11 @@ from seamark.core.waker import Declaration
 SETTINGS = Settings(leader_election=False, health_address="", workers=16)
 
 
-def controllers(clock: Clock, random: Random, authority: str = "") -> tuple[Declaration, ...]:
+def controllers(client: Client, clock: Clock, random: Random, authority: str = "") -> tuple[Declaration, ...]:
     return (
-        deployment.controller(clock),
-        replicaset.controller(clock, random),
-        statefulset.controller(clock),
+        deployment.controller(clock, client),
+        replicaset.controller(clock, random, client),
+        statefulset.controller(clock, client),
         claims.controller(),
         endpointslices.controller(),
         accounts.controller(authority),
@@ -32,4 +33,5 @@ def controllers(clock: Clock, random: Random, authority: str = "") -> tuple[Decl
 def manager(transport: Transport, clock: Clock, random: Random, authority: str = "") -> Operator:
     """Ready to run; `authority` is the certificate by which Pods know the API server."""
     world = World(transport, clock, random, MANAGER)
-    return Operator(world, controllers(clock, random, authority), SETTINGS)
+    client = Client(transport, manager=MANAGER)
+    return Operator(world, controllers(client, clock, random, authority), SETTINGS)

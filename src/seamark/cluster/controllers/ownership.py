@@ -21,17 +21,20 @@ class Controlling:
         return (reference.uid for reference in child.metadata.owner_references or () if reference.controller)
 
     def claim(self, owner: Object, child: Any) -> Any:
-        resource = owner.RESOURCE
-        reference = OwnerReference(
-            api_version=resource.api_version,
-            kind=resource.kind,
-            name=owner.metadata.name,
-            uid=owner.uid,
-            controller=True,
-            block_owner_deletion=True,
-        )
-        metadata = msgspec.structs.replace(child.metadata, owner_references=(reference,))
+        metadata = msgspec.structs.replace(child.metadata, owner_references=(reference_to(owner),))
         return msgspec.structs.replace(child, metadata=metadata)
+
+
+def reference_to(owner: Object) -> OwnerReference:
+    resource = owner.RESOURCE
+    return OwnerReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        name=owner.metadata.name,
+        uid=owner.uid,
+        controller=True,
+        block_owner_deletion=True,
+    )
 
 
 class OfNamespace:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 
 from seamark.api.meta import Object, ObjectMeta
-from seamark.cluster.controllers.kinds import Pod, ReplicaSet, ReplicaSetStatus, WorkloadCondition
+from seamark.cluster.controllers.adoption import PODS_BY_LABEL, adopt, orphans, performing, release
+from seamark.cluster.controllers.kinds import Pod, ReplicaSet, ReplicaSetStatus, Selector, WorkloadCondition
 from seamark.cluster.controllers.ownership import Controlling, known
-from seamark.cluster.controllers.pods import BY_CONTROLLER, active, available, from_template, keep_first, word
+from seamark.cluster.controllers.pods import BY_CONTROLLER, active, available, from_template, keep_first, selects, word
 from seamark.cluster.controllers.saying import MANAGER, Judged, Whole
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
+from seamark.core.client import Client
 from seamark.core.clock import Clock
 from seamark.core.controller import Controller, Wanted
 from seamark.core.events import Notice
@@ -30,12 +33,19 @@ AT_ONCE = 500  # Pods made in one pass
 class Seen:
     replica_set: ReplicaSet
     pods: tuple[Pod, ...]  # those it controls
+    orphans: tuple[Pod, ...]  # those that it will control
     available: frozenset[str]  # the uids of those that have been ready for long enough
     salt: int  # makes the names of new Pods new
 
-    @property
+    @cached_property
     def active(self) -> list[Pod]:
-        return sorted(active(self.pods), key=keep_first)
+        return sorted(active(pod for pod in self.pods if pod not in self.strays), key=keep_first)
+
+    @cached_property
+    def strays(self) -> list[Pod]:
+        """Pods whose labels were changed, so that they are no longer meant."""
+        selector = self.replica_set.spec.selector
+        return [pod for pod in self.pods if selector and not selects(selector, pod.metadata.labels or {})]
 
     @property
     def kept(self) -> list[Pod]:
@@ -48,13 +58,16 @@ class Seen:
 
 def desire(seen: Seen) -> Wanted:
     ended = [pod for pod in seen.pods if pod.finished and not pod.deleting]
-    children: dict[str, Object] = {pod.metadata.name: known(pod) for pod in (*seen.kept, *ended)}
-    return Wanted(children={**children, **new_pods(seen)})
+    staying = (*seen.kept, *ended, *(pod for pod in seen.strays if not pod.deleting))
+    children: dict[str, Object] = {pod.metadata.name: known(pod) for pod in staying}
+    calls = [adopt(seen.replica_set, pod) for pod in seen.orphans]
+    calls += [release(seen.replica_set, pod) for pod in seen.strays]
+    return Wanted(children={**children, **new_pods(seen)}, calls=tuple(calls))
 
 
 def new_pods(seen: Seen) -> dict[str, Pod]:
     owner = seen.replica_set
-    missing = min(owner.replicas - len(seen.active), AT_ONCE)
+    missing = min(owner.replicas - len(seen.active) - len(active(seen.orphans)), AT_ONCE)
     made = {}
     for number in range(missing):
         name = f"{owner.metadata.name}-{word(owner.uid, seen.salt, number)}"
@@ -96,13 +109,15 @@ def announce(seen: Seen, answers: Answers) -> Iterable[Notice]:
         yield Notice("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}", warning=False)
 
 
-def controller(clock: Clock, random: Random) -> Controller[Seen]:
+def controller(clock: Clock, random: Random, client: Client) -> Controller[Seen]:
     def observe(view: View, owner: ReplicaSet, _results: Results) -> Seen | None:
         if owner.deleting:
             return None  # what becomes of its Pods is the garbage collector's business
         pods = view.by(BY_CONTROLLER, owner.uid)
         ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
-        return Seen(owner, pods, ready, random.getrandbits(64))
+        selector = owner.spec.selector or Selector()
+        alone = orphans(view, PODS_BY_LABEL, owner.metadata.namespace, selector)
+        return Seen(owner, pods, alone, ready, random.getrandbits(64))
 
     return Controller(
         name="replicasets",
@@ -113,7 +128,8 @@ def controller(clock: Clock, random: Random) -> Controller[Seen]:
         announce=announce,
         status=Whole(),
         children=(Pod,),
-        indexes=(BY_CONTROLLER,),
+        indexes=(BY_CONTROLLER, PODS_BY_LABEL),
+        perform=performing(client),
         ownership=Controlling(),
         manager=MANAGER,
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from seamark.cluster.controllers.adoption import by_label, orphans, performing
 from seamark.cluster.controllers.deployment.reconcile import announce, desire, judge, moved_on
 from seamark.cluster.controllers.deployment.state import REVISION, Seen
 from seamark.cluster.controllers.kinds import Deployment, Pod, ReplicaSet
@@ -11,24 +13,28 @@ from seamark.cluster.controllers.ownership import Controlling, by_controller
 from seamark.cluster.controllers.pods import BY_CONTROLLER
 from seamark.cluster.controllers.saying import MANAGER, Whole
 from seamark.core.calls import Results
+from seamark.core.client import Client
 from seamark.core.clock import Clock
 from seamark.core.controller import Controller
 from seamark.core.view import View
 
 REPLICA_SETS = by_controller(ReplicaSet)
+BY_LABEL = by_label(ReplicaSet)
 
 
-def controller(clock: Clock) -> Controller[Seen]:
+def controller(clock: Clock, client: Client) -> Controller[Seen]:
     def observe(view: View, deployment: Deployment, _results: Results) -> Seen | None:
         if deployment.deleting:
             return None
         found = [one for one in view.by(REPLICA_SETS, deployment.uid) if not one.deleting]
         found.sort(key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
-        seen = Seen(deployment, tuple(found), old_pods_run=False, overdue=overdue(view, deployment, clock.wall()))
+        alone = orphans(view, BY_LABEL, deployment.metadata.namespace, deployment.spec.selector)
+        late = overdue(view, deployment, clock.wall())
+        seen = Seen(deployment, tuple(found), alone, old_pods_run=False, overdue=late)
         if deployment.spec.strategy.type != "Recreate":
             return seen
         runs = any(not pod.finished for one in seen.older for pod in view.by(BY_CONTROLLER, one.uid))
-        return Seen(deployment, tuple(found), runs, seen.overdue)
+        return replace(seen, old_pods_run=runs)
 
     return Controller(
         name="deployments",
@@ -40,7 +46,8 @@ def controller(clock: Clock) -> Controller[Seen]:
         status=Whole(annotations=(REVISION,), progressed=moved_on),
         children=(ReplicaSet,),
         reads=(Pod,),
-        indexes=(REPLICA_SETS, BY_CONTROLLER),
+        indexes=(REPLICA_SETS, BY_CONTROLLER, BY_LABEL),
+        perform=performing(client),
         ownership=Controlling(),
         manager=MANAGER,
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from seamark.api.meta import Object, ObjectMeta
+from seamark.cluster.controllers.adoption import adopt
 from seamark.cluster.controllers.deployment.rollout import NEW, counts, standing
 from seamark.cluster.controllers.deployment.state import (
     DESIRED,
@@ -25,6 +26,7 @@ from seamark.cluster.controllers.kinds import (
     Selector,
     WorkloadCondition,
 )
+from seamark.cluster.controllers.ownership import known
 from seamark.cluster.controllers.pods import template_word
 from seamark.cluster.controllers.saying import Judged
 from seamark.core.apply import Answers
@@ -33,6 +35,9 @@ from seamark.core.events import Notice
 
 
 def desire(seen: Seen) -> Wanted:
+    if seen.orphans:  # first they are taken in: one of them may be of the present template
+        calls = tuple(adopt(seen.deployment, one) for one in seen.orphans)
+        return Wanted(children={one.metadata.name: known(one) for one in seen.replica_sets}, calls=calls)
     next_step = counts(seen)
     children: dict[str, Object] = {
         one.metadata.name: older(seen, one, next_step[one.metadata.name]) for one in remembered(seen)

@@ -20,6 +20,7 @@ NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, HIST
 class Seen:
     deployment: Deployment
     replica_sets: tuple[ReplicaSet, ...]  # those it controls, the oldest first
+    orphans: tuple[ReplicaSet, ...]  # those that it will control
     old_pods_run: bool  # for Recreate: whether Pods of older templates are still there
     overdue: bool  # whether a rollout made no progress for as long as it may take
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from seamark.api.meta import Object, ObjectMeta
+from seamark.cluster.controllers.adoption import adopt
 from seamark.cluster.controllers.kinds import ControllerRevision, Partition, Pod, StatefulSetStatus
 from seamark.cluster.controllers.ownership import known
 from seamark.cluster.controllers.pods import from_template
@@ -26,7 +27,7 @@ def desire(seen: Seen) -> Wanted:
     children: dict[str, Object] = {f"revision {one.metadata.name}": one for one in revisions(seen)}
     children |= {pod.metadata.name: known(pod) for pod in kept}
     children |= {pod.metadata.name: pod for pod in made}
-    return Wanted(children=children)
+    return Wanted(children=children, calls=tuple(adopt(seen.owner, pod) for pod in seen.orphans))
 
 
 # ---- revisions
@@ -65,7 +66,7 @@ def present_revision(seen: Seen) -> ControllerRevision:
 
 def plan(seen: Seen) -> tuple[list[Pod], list[Pod]]:
     """The Pods that stay, and those that are made now."""
-    staying = {number: pod for number, pod in seen.by_ordinal.items() if not pod.deleting}
+    staying = {number: pod for number, pod in seen.by_ordinal.items() if not pod.deleting and pod in seen.pods}
     made: list[Pod] = []
     one_by_one = seen.owner.spec.pod_management_policy != "Parallel"
     for number in seen.ordinals:

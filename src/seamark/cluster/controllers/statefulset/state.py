@@ -21,6 +21,7 @@ class Seen:
     owner: StatefulSet
     revisions: tuple[ControllerRevision, ...]
     pods: tuple[Pod, ...]
+    orphans: tuple[Pod, ...]  # those that it will control
     available: frozenset[str]
 
     @cached_property
@@ -53,7 +54,7 @@ class Seen:
     @cached_property
     def by_ordinal(self) -> dict[int, Pod]:
         found = {}
-        for pod in self.pods:
+        for pod in (*self.pods, *self.orphans):
             number = pod.metadata.name.removeprefix(f"{self.owner.metadata.name}-")
             if number.isdigit():
                 found[int(number)] = pod
