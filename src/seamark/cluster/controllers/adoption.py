@@ -31,16 +31,17 @@ class Refer:
     owners: tuple[OwnerReference, ...]
 
 
-def by_label(kind: type[Any]) -> Index[Any]:
-    """The objects of a kind by namespace, label and value."""
+def alone_by_label(kind: type[Any]) -> Index[Any]:
+    """The objects of a kind that nobody controls, by namespace, label and value: mostly there are none."""
 
     def pairs(obj: Object) -> Iterable[Hashable]:
-        return ((obj.metadata.namespace, name, value) for name, value in (obj.metadata.labels or {}).items())
+        labels = {} if _controlled(obj) else obj.metadata.labels or {}
+        return ((obj.metadata.namespace, name, value) for name, value in labels.items())
 
-    return Index(kind, pairs, f"{kind.RESOURCE.plural} by label")
+    return Index(kind, pairs, f"{kind.RESOURCE.plural} of nobody by label")
 
 
-PODS_BY_LABEL = by_label(Pod)
+PODS_ALONE = alone_by_label(Pod)
 
 
 def orphans(view: View, index: Index[Any], namespace: str, selector: Selector) -> tuple[Any, ...]:
@@ -51,7 +52,7 @@ def orphans(view: View, index: Index[Any], namespace: str, selector: Selector) -
     return tuple(
         one
         for one in view.by(index, (namespace, *pairs[0]))
-        if not one.deleting and not _controlled(one) and selects(selector, one.metadata.labels or {})
+        if not one.deleting and selects(selector, one.metadata.labels or {})
     )
 
 

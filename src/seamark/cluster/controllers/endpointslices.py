@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,12 @@ from seamark.api.discovery import (
     TargetRef,
 )
 from seamark.api.meta import Object, ObjectMeta, to_wire
-from seamark.cluster.controllers.adoption import PODS_BY_LABEL as BY_LABEL
 from seamark.cluster.controllers.kinds import Endpoints, EndpointSlice, MadeMeta, Pod
 from seamark.cluster.controllers.ownership import Controlling
 from seamark.cluster.controllers.pods import word
 from seamark.cluster.controllers.saying import MANAGER as WRITER
 from seamark.core.apply import Answers
+from seamark.core.cache import Index
 from seamark.core.calls import Results
 from seamark.core.controller import Controller, Wanted
 from seamark.core.events import Notice
@@ -40,6 +40,13 @@ OLD = "endpoints"  # the role of the one object in the older form
 OLD_MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
 Ports = tuple[EndpointPort, ...]
+
+
+def _pairs(pod: Pod) -> Iterable[Hashable]:
+    return ((pod.metadata.namespace, name, value) for name, value in (pod.metadata.labels or {}).items())
+
+
+BY_LABEL = Index(Pod, _pairs, "Pods by label")
 
 
 @dataclass(frozen=True)

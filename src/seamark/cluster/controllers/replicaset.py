@@ -13,7 +13,7 @@ from functools import cached_property
 from random import Random
 
 from seamark.api.meta import Object, ObjectMeta
-from seamark.cluster.controllers.adoption import PODS_BY_LABEL, adopt, orphans, performing, release
+from seamark.cluster.controllers.adoption import PODS_ALONE, adopt, orphans, performing, release
 from seamark.cluster.controllers.kinds import Pod, ReplicaSet, ReplicaSetStatus, Selector, WorkloadCondition
 from seamark.cluster.controllers.ownership import Controlling, known
 from seamark.cluster.controllers.pods import BY_CONTROLLER, active, available, from_template, keep_first, selects, word
@@ -39,7 +39,10 @@ class Seen:
 
     @cached_property
     def active(self) -> list[Pod]:
-        return sorted(active(pod for pod in self.pods if pod not in self.strays), key=keep_first)
+        """The replicas; if they are too many, those first that should be kept."""
+        strays = {pod.uid for pod in self.strays}
+        found = active(pod for pod in self.pods if pod.uid not in strays)
+        return sorted(found, key=keep_first) if len(found) > self.replica_set.replicas else found
 
     @cached_property
     def strays(self) -> list[Pod]:
@@ -55,6 +58,18 @@ class Seen:
     def removed(self) -> list[Pod]:
         return self.active[self.replica_set.replicas :]
 
+    @cached_property
+    def made(self) -> dict[str, Pod]:
+        """New Pods by name, for those that are missing."""
+        owner = self.replica_set
+        missing = min(owner.replicas - len(self.active) - len(active(self.orphans)), AT_ONCE)
+        found = {}
+        for number in range(missing):
+            name = f"{owner.metadata.name}-{word(owner.uid, self.salt, number)}"
+            meta = ObjectMeta(name=name, namespace=owner.metadata.namespace)
+            found[name] = from_template(owner.spec.template or {}, meta, f"{owner.metadata.name}-")
+        return found
+
 
 def desire(seen: Seen) -> Wanted:
     ended = [pod for pod in seen.pods if pod.finished and not pod.deleting]
@@ -62,23 +77,12 @@ def desire(seen: Seen) -> Wanted:
     children: dict[str, Object] = {pod.metadata.name: known(pod) for pod in staying}
     calls = [adopt(seen.replica_set, pod) for pod in seen.orphans]
     calls += [release(seen.replica_set, pod) for pod in seen.strays]
-    return Wanted(children={**children, **new_pods(seen)}, calls=tuple(calls))
-
-
-def new_pods(seen: Seen) -> dict[str, Pod]:
-    owner = seen.replica_set
-    missing = min(owner.replicas - len(seen.active) - len(active(seen.orphans)), AT_ONCE)
-    made = {}
-    for number in range(missing):
-        name = f"{owner.metadata.name}-{word(owner.uid, seen.salt, number)}"
-        meta = ObjectMeta(name=name, namespace=owner.metadata.namespace)
-        made[name] = from_template(owner.spec.template or {}, meta, f"{owner.metadata.name}-")
-    return made
+    return Wanted(children={**children, **seen.made}, calls=tuple(calls))
 
 
 def judge(seen: Seen, answers: Answers) -> Judged:
     owner = seen.replica_set
-    made = [name for name in new_pods(seen) if answers.child(name) is not None]
+    made = [name for name in seen.made if answers.child(name) is not None]
     labels = ((owner.spec.template or {}).get("metadata") or {}).get("labels") or {}
     complete = [pod for pod in seen.kept if labels.items() <= (pod.metadata.labels or {}).items()]
     status = ReplicaSetStatus(
@@ -93,14 +97,14 @@ def judge(seen: Seen, answers: Answers) -> Judged:
 
 
 def failure(seen: Seen, answers: Answers) -> tuple[WorkloadCondition, ...]:
-    refusal = next((answers.refusal(name) for name in new_pods(seen) if answers.refusal(name)), None)
+    refusal = next((answers.refusal(name) for name in seen.made if answers.refusal(name)), None)
     if refusal is None:
         return ()
     return (WorkloadCondition(type="ReplicaFailure", status="True", reason="FailedCreate", message=refusal.message),)
 
 
 def announce(seen: Seen, answers: Answers) -> Iterable[Notice]:
-    for name in new_pods(seen):
+    for name in seen.made:
         if refusal := answers.refusal(name):
             yield Notice("FailedCreate", f"Error creating: {refusal.message}")
         else:
@@ -116,7 +120,7 @@ def controller(clock: Clock, random: Random, client: Client) -> Controller[Seen]
         pods = view.by(BY_CONTROLLER, owner.uid)
         ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
         selector = owner.spec.selector or Selector()
-        alone = orphans(view, PODS_BY_LABEL, owner.metadata.namespace, selector)
+        alone = orphans(view, PODS_ALONE, owner.metadata.namespace, selector)
         return Seen(owner, pods, alone, ready, random.getrandbits(64))
 
     return Controller(
@@ -128,7 +132,7 @@ def controller(clock: Clock, random: Random, client: Client) -> Controller[Seen]
         announce=announce,
         status=Whole(),
         children=(Pod,),
-        indexes=(BY_CONTROLLER, PODS_BY_LABEL),
+        indexes=(BY_CONTROLLER, PODS_ALONE),
         perform=performing(client),
         ownership=Controlling(),
         manager=MANAGER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from seamark.cluster.controllers.adoption import by_label, orphans, performing
+from seamark.cluster.controllers.adoption import alone_by_label, orphans, performing
 from seamark.cluster.controllers.deployment.reconcile import announce, desire, judge, moved_on
 from seamark.cluster.controllers.deployment.state import REVISION, Seen
 from seamark.cluster.controllers.kinds import Deployment, Pod, ReplicaSet
@@ -19,7 +19,7 @@ from seamark.core.controller import Controller
 from seamark.core.view import View
 
 REPLICA_SETS = by_controller(ReplicaSet)
-BY_LABEL = by_label(ReplicaSet)
+ALONE = alone_by_label(ReplicaSet)
 
 
 def controller(clock: Clock, client: Client) -> Controller[Seen]:
@@ -28,7 +28,7 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
             return None
         found = [one for one in view.by(REPLICA_SETS, deployment.uid) if not one.deleting]
         found.sort(key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
-        alone = orphans(view, BY_LABEL, deployment.metadata.namespace, deployment.spec.selector)
+        alone = orphans(view, ALONE, deployment.metadata.namespace, deployment.spec.selector)
         late = overdue(view, deployment, clock.wall())
         seen = Seen(deployment, tuple(found), alone, old_pods_run=False, overdue=late)
         if deployment.spec.strategy.type != "Recreate":
@@ -46,7 +46,7 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
         status=Whole(annotations=(REVISION,), progressed=moved_on),
         children=(ReplicaSet,),
         reads=(Pod,),
-        indexes=(REPLICA_SETS, BY_CONTROLLER, BY_LABEL),
+        indexes=(REPLICA_SETS, BY_CONTROLLER, ALONE),
         perform=performing(client),
         ownership=Controlling(),
         manager=MANAGER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.cluster.controllers.adoption import PODS_BY_LABEL, orphans, performing
+from seamark.cluster.controllers.adoption import PODS_ALONE, orphans, performing
 from seamark.cluster.controllers.kinds import ControllerRevision, Pod, StatefulSet
 from seamark.cluster.controllers.ownership import Controlling, by_controller
 from seamark.cluster.controllers.pods import BY_CONTROLLER, available
@@ -24,7 +24,7 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
             return None
         pods = view.by(BY_CONTROLLER, owner.uid)
         ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
-        alone = orphans(view, PODS_BY_LABEL, owner.metadata.namespace, owner.spec.selector)
+        alone = orphans(view, PODS_ALONE, owner.metadata.namespace, owner.spec.selector)
         named = tuple(pod for pod in alone if is_named_after(owner, pod))
         return Seen(owner, view.by(REVISIONS, owner.uid), pods, named, ready)
 
@@ -37,7 +37,7 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
         announce=announce,
         status=Whole(),
         children=(ControllerRevision, Pod),
-        indexes=(REVISIONS, BY_CONTROLLER, PODS_BY_LABEL),
+        indexes=(REVISIONS, BY_CONTROLLER, PODS_ALONE),
         perform=performing(client),
         ownership=Controlling(),
         manager=MANAGER,
