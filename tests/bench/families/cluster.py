@@ -103,7 +103,7 @@ async def ready_seconds(say: Say) -> float:
             cluster = EmbeddedCluster(Path(folder))
             await cluster.start()
             try:
-                async with calling(cluster.kubeconfig) as caller:
+                async with calling(cluster.kubeconfig, 1) as caller:
                     await caller.ask("GET", "/api/v1/namespaces/default")
                     found.append(time.monotonic() - began)
             finally:
