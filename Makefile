@@ -24,8 +24,8 @@ help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
 
-run: ## a real control plane, the operator and its kinds on this machine; ARGS=... for more
-	@$(SETUP) venv controlplane
+run: ## a cluster in this process, the operator and its kinds on this machine; ARGS=... for more
+	@$(SETUP) venv
 	@$(BIN)/seamark dev $(ARGS)
 
 test: ## everything, stage by stage (tools/stages.toml), with minutes against the budget

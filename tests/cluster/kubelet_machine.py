@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -21,7 +21,7 @@ from seamark.api.core import Pod
 from seamark.api.meta import Key
 from seamark.cluster.kubelet.credentials import KubeletPki
 from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.real.plane import ControlPlane, Options
+from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.core.client import Client
 from seamark.core.connection import connect
 from seamark.core.http import HttpTransport
@@ -81,12 +81,14 @@ class Machine:
 
 
 @contextmanager
-def running_machine(*options: str, table: dict[str, Any] | None = None) -> Iterator[Machine]:
+def running_machine(
+    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = ()
+) -> Iterator[Machine]:
     with ClosedNetwork() as network, tempfile.TemporaryDirectory() as folder:
         pki, images, log = Path(folder, "pki"), Path(folder, "images.yaml"), Path(folder, "kubelet.log")
         images.write_text(yaml.safe_dump({"images": table or {}}))
         flags = KubeletPki(pki).api_server_flags()
-        with ControlPlane(Options(bind_address=network.node, api_server_flags=flags)) as plane:
+        with ControlPlane(Options(users=users, bind_address=network.node, api_server_flags=flags)) as plane:
             command = [sys.executable, "-c", START, f"--kubeconfig={plane.kubeconfig}", f"--pki={pki}"]
             machine = Machine(plane, [*command, f"--images={images}", *options], log)
             try:
@@ -171,8 +173,15 @@ def interfaces() -> list[str]:
     return [name for line in lines if (name := line.split(":")[0].strip()).startswith("sm")]
 
 
+class Reached(Protocol):
+    """A cluster that a kubeconfig leads to."""
+
+    @property
+    def kubeconfig(self) -> Path: ...
+
+
 async def seconds_until_ready(
-    plane: ControlPlane, namespace: str, manifests: list[dict[str, Any]], at_once: int = 1
+    plane: Reached, namespace: str, manifests: list[dict[str, Any]], at_once: int = 1
 ) -> list[float]:
     """Creates Pods, so many at once, and follows them by watch: how long each took from its creation to Ready."""
     transport = await HttpTransport(connect(str(plane.kubeconfig), "")).open()

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import uvloop
 
 from seamark.api.crd import manifests
 from seamark.cluster.embedded import Store
@@ -38,7 +39,7 @@ class Running:
     """An embedded server, with an operator of the sample family if asked, on a loop in a thread of their own."""
 
     def __init__(self, directory: Path) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
         self.server = EmbeddedServer(Store(), [User("admin", (MASTERS,)), User("alice")], directory)
@@ -113,6 +114,12 @@ def test_kubectl_applies_reads_changes_and_deletes(running: Running) -> None:
     running.said("label", "gr", "hello", "a=b")
     assert running.said("get", "gr", "-l", "a=b", "-o", "name") == "greeting.sample.seamark.dev/hello\n"
     assert "deleted" in running.said("delete", "gr", "hello")
+
+
+def test_built_in_kinds_are_explained(running: Running) -> None:
+    assert "containers\t<[]Container> -required-" in running.said("explain", "pod.spec")
+    assert "replicas <integer>" in running.said("explain", "deployment.spec.replicas")
+    assert "does not exist" in running.kubectl("explain", "pod.spec.harbour").stderr
 
 
 def test_bad_input_gets_the_words_that_kubectl_users_know(running: Running) -> None:

@@ -18,7 +18,7 @@ from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.cluster.real.process import locked
 from seamark.core.errors import UserError
 
-app = typer.Typer(no_args_is_help=True, help="A real Kubernetes control plane on this machine.")
+app = typer.Typer(no_args_is_help=True, help="Kubernetes on this machine: a real control plane, or an embedded one.")
 
 Name = Annotated[str, typer.Option("--name", "-n", help="Which one, if there are several.")]
 

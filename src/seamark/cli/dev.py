@@ -1,19 +1,23 @@
 """seamark dev: everything on this machine, to look at.
 
-At this stage: a real control plane, the operator with the sample family, and the examples applied. It ends with
-Ctrl-C and leaves nothing behind.
+A cluster (the embedded one, in this process; a real control plane; or the one that a kubeconfig names), the operator
+with its families, and the examples applied. It ends with Ctrl-C and leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
 import typer
 import uvloop
+import yaml
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -22,10 +26,12 @@ from seamark.api.crd import manifests
 from seamark.api.meta import Condition
 from seamark.cli.devdns import give_names
 from seamark.cli.families import FAMILIES
+from seamark.cli.manifests import Applier, read
 from seamark.cli.progress import shown
 from seamark.cli.run import supervise
 from seamark.cluster.real.binaries import find
 from seamark.cluster.real.plane import ControlPlane
+from seamark.cluster.server.cluster import EmbeddedCluster, with_node
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.conditions import TRUE
@@ -38,38 +44,89 @@ from seamark.core.settings import Settings
 
 PATIENCE = 60.0
 SETTINGS = Settings(leader_election=False, health_address="")
+CLUSTERS = ("embedded", "real")
 
 Check = Annotated[bool, typer.Option("--check", help="Start, wait until every example is ready, stop.")]
 Examples = Annotated[Path, typer.Option(help="The manifests to apply.")]
+Which = Annotated[str, typer.Option("--cluster", help="embedded: in this process; real: etcd and kube-apiserver.")]
+Kubeconfig = Annotated[str, typer.Option(help="Use the cluster that this kubeconfig names, and start none.")]
+Network = Annotated[str, typer.Option(help="Of Pods on the embedded cluster: loopback, or bridge as root, or auto.")]
 
 
-def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
-    """Show everything on this machine: a control plane, the operator, the examples."""
+@dataclass(frozen=True)
+class Place:
+    """A cluster, as a person reaches it."""
+
+    url: str
+    kubeconfig: Path
+
+
+def dev(
+    check: Check = False,
+    examples: Examples = Path("examples"),
+    cluster: Which = "embedded",
+    kubeconfig: Kubeconfig = "",
+    network: Network = "loopback",
+) -> None:
+    """Show everything on this machine: a cluster, the operator, the examples."""
     files = sorted(examples.rglob("*.yaml"))
     if not files:
         raise UserError(f"no manifests in {examples}", hint="name a folder that has some with --examples")
+    if cluster not in CLUSTERS:
+        raise UserError(f"there is no cluster {cluster!r}", hint=f"choose one of {', '.join(CLUSTERS)}")
     log.configure("error")
     give_names()
+    began = time.monotonic()
+    if kubeconfig:
+        uvloop.run(show(Place("that kubeconfig", Path(kubeconfig)), files, began, check=check))
+    elif cluster == "embedded":
+        uvloop.run(embedded(files, network, began, check=check))
+    else:
+        real(files, check=check)
+
+
+async def embedded(files: list[Path], network: str, began: float, *, check: bool) -> None:
+    with tempfile.TemporaryDirectory(prefix="seamark-dev-") as folder:
+        cluster = EmbeddedCluster(Path(folder), with_node(network))
+        await cluster.start()
+        try:
+            await show(Place(cluster.url, cluster.kubeconfig), files, began, check=check)
+        finally:
+            await cluster.close()
+
+
+def real(files: list[Path], *, check: bool) -> None:
     with shown() as tell:
         find(tell)
-    began = time.monotonic()
+    began = time.monotonic()  # what was fetched or compiled is there from now on
     with ControlPlane() as plane:
-        with shown() as tell:
-            tell("applying the examples")
-            apply(plane, files)
-        uvloop.run(show(plane, began, check=check))
+        place = Place(plane.url, plane.kubeconfig)
+        uvloop.run(show(place, files, began, check=check, defined=plane.restart_controllers))
 
 
-def apply(plane: ControlPlane, files: list[Path]) -> None:
-    plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
-    plane.restart_controllers()  # so that garbage collection knows the new kinds at once
-    for file in files:
-        plane.kubectl("apply", "-f", str(file))
+async def show(
+    place: Place, files: list[Path], began: float, *, check: bool, defined: Callable[[], None] | None = None
+) -> None:
+    """Applies everything and runs the operator. `defined` is called when the kinds are there."""
+    transport = await HttpTransport(connect(str(place.kubeconfig))).open()
+    try:
+        await apply(transport, files, defined)
+        await operate(transport, place, began, check=check)
+    finally:
+        await transport.close()
 
 
-async def show(plane: ControlPlane, began: float, *, check: bool) -> None:
-    transport = await HttpTransport(connect(str(plane.kubeconfig))).open()
+async def apply(transport: HttpTransport, files: list[Path], defined: Callable[[], None] | None) -> None:
+    documents = [read(file) for file in files]
+    applier = Applier(transport)
+    await applier.apply(yaml.safe_load_all(manifests([c for f in FAMILIES.values() for c in f.crds])))
+    if defined is not None:
+        await asyncio.to_thread(defined)  # so that garbage collection knows the new kinds at once
+    for one in documents:
+        await applier.apply(one)
+
+
+async def operate(transport: HttpTransport, place: Place, began: float, *, check: bool) -> None:
     controllers = [one for family in FAMILIES.values() for one in family.controllers()]
     operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
     work = asyncio.ensure_future(supervise(operator, SETTINGS))
@@ -77,13 +134,12 @@ async def show(plane: ControlPlane, began: float, *, check: bool) -> None:
         if check:
             await wait_ready(operator, began)
         else:
-            look = asyncio.ensure_future(live_table(operator, plane, began))
+            look = asyncio.ensure_future(live_table(operator, place, began))
             await asyncio.wait((work, look), return_when=asyncio.FIRST_COMPLETED)
             look.cancel()
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        await transport.close()
 
 
 async def wait_ready(operator: Operator, began: float) -> None:
@@ -99,11 +155,11 @@ async def wait_ready(operator: Operator, began: float) -> None:
     typer.echo(f"dev: ready_s={time.monotonic() - began:.1f} examples={sum(rows)}/{len(rows)}")
 
 
-async def live_table(operator: Operator, plane: ControlPlane, began: float) -> None:
+async def live_table(operator: Operator, place: Place, began: float) -> None:
     console = Console()
-    console.print(f"A cluster at {plane.url}, {time.monotonic() - began:.1f} s after the start. Try:")
-    console.print(f"  kubectl --kubeconfig {plane.kubeconfig} get greetings -o wide -w", soft_wrap=True)
-    console.print(f"  kubectl --kubeconfig {plane.kubeconfig} delete configmap hello", soft_wrap=True)
+    console.print(f"A cluster at {place.url}, {time.monotonic() - began:.1f} s after the start. Try:")
+    console.print(f"  kubectl --kubeconfig {place.kubeconfig} get greetings -o wide -w", soft_wrap=True)
+    console.print(f"  kubectl --kubeconfig {place.kubeconfig} delete configmap hello", soft_wrap=True)
     if asking := give_names():
         console.print(f"  {asking}", soft_wrap=True)
     console.print("Ctrl-C ends it and leaves nothing behind.\n")

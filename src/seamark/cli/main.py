@@ -12,6 +12,7 @@ from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, 
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
+from seamark.cli.serve import serve
 from seamark.core.errors import SeamarkError, UserError
 from seamark.core.settings import Settings
 
@@ -26,6 +27,7 @@ app.command("status")(explain.status)
 app.command("watch")(explain.watch)
 app.command("edge")(edge.command)
 app.command("agent")(agent.command)
+cluster.app.command("serve")(serve)
 cluster.app.command("kubelet")(kubelet.kubelet)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(dns.app, name="dns")

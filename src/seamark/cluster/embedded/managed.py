@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+
 from seamark.cluster.embedded.fieldsets import (
     Trie,
     difference,
@@ -206,7 +208,7 @@ def apply(shape: Shape, entries: Entries, live: Json, config: Json, write: tuple
     others = {who: one for who, one in managers.items() if who != identity}
     changed = union(changes.modified, changes.added)
     if not force:
-        _refuse_conflicts(others, changed)
+        _refuse_conflicts(others, difference(changed, _once_applied(shape, live, writer)))
     kept = _less(others, changed, changes.removed)
     mine = difference(claimed, _NOBODYS)
     if merged == live:
@@ -214,6 +216,20 @@ def apply(shape: Shape, entries: Entries, live: Json, config: Json, write: tuple
     if mine:
         kept[identity] = replace(entry, fields=mine)
     return Applied(merged, kept)
+
+
+def _once_applied(shape: Shape, live: Json, writer: Writer) -> Trie:
+    """What kubectl applied before it used server-side apply: it may take that over from itself."""
+    annotations = live.get("metadata", {}).get("annotations") or {}
+    if writer.manager != "kubectl" or LAST_APPLIED not in annotations:
+        return {}
+    try:
+        return field_set(shape, msgspec.json.decode(annotations[LAST_APPLIED]))
+    except (msgspec.DecodeError, MergeError):
+        return {}
+
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def _refuse_conflicts(others: Entries, changed: Trie) -> None:

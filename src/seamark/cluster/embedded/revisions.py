@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -158,6 +158,14 @@ class Revisions:
             self._tables[resource] = self.at(resource, revision)
         self._log = [event for event in self._log if event.revision <= revision]
         self.current = revision
+
+    def load(self, objects: Mapping[tuple[str, str, str], Json], revision: int) -> None:
+        """Be exactly this, by resource, namespace and name, at that revision; with no history before it."""
+        self._tables = {}
+        for (resource, namespace, name), obj in objects.items():
+            self.table(resource).put((namespace, name), obj)
+        self._log = []
+        self.current = self.compacted = max(revision, self.current)
 
 
 def encode(value: Any) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from seamark.cluster.embedded import bodies
@@ -77,6 +77,7 @@ class Store:
         self.registry = Registry()
         self.authorizer = Authorizer(self.revisions)
         self._tokens: dict[str, User] = {}
+        self._token_listeners: list[Callable[[str, User], None]] = []
         self._chance = chance
         admission = Chain(self.revisions, Addresses(self.revisions, self.settings.service_network))
         self._reads = Reads(self.revisions)
@@ -224,8 +225,21 @@ class Store:
     def issue_token(self, user: User) -> str:
         """A token by which a user is known from now on."""
         token = f"{self._chance.getrandbits(128):032x}"
-        self._tokens[token] = user
+        self.introduce(token, user)
         return token
+
+    def introduce(self, token: str, user: User) -> None:
+        """Know a user by a token from now on."""
+        self._tokens[token] = user
+        for listener in self._token_listeners:
+            listener(token, user)
+
+    def tokens(self) -> list[tuple[str, User]]:
+        return list(self._tokens.items())
+
+    def on_token(self, listener: Callable[[str, User], None]) -> None:
+        """Be told of every token that is known from now on."""
+        self._token_listeners.append(listener)
 
     def user_of(self, token: str) -> User | None:
         return self._tokens.get(token)
@@ -254,6 +268,14 @@ class Store:
     def restore(self, revision: int) -> None:
         """etcd is restored to an older state: what was written since is gone, and its revisions come again."""
         self.revisions.restore(revision)
+        self._learn_anew()
+
+    def load(self, objects: Mapping[tuple[str, str, str], Json], revision: int) -> None:
+        """Be as another store was, by resource, namespace and name; what was here is gone."""
+        self.revisions.load(objects, revision)
+        self._learn_anew()
+
+    def _learn_anew(self) -> None:
         self.registry.reset()
         for _, definition in self.revisions.objects(DEFINITIONS):
             self.registry.install(definition)

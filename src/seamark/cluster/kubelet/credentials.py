@@ -6,6 +6,7 @@ this kubelet answers nobody else.
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 from seamark.cluster.real.pki import Pki
@@ -26,6 +27,12 @@ class KubeletPki:
     def server(self, address: str) -> tuple[Path, Path]:
         """A certificate for a kubelet at this address."""
         return self._pki.server("kubelet", (address,))
+
+    def client_context(self) -> ssl.SSLContext:
+        """With which an API server in this process asks this kubelet for logs."""
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=str(self._pki.ca_cert))
+        context.load_cert_chain(*self._pki.client(CALLER, ("system:masters",)))
+        return context
 
     def api_server_flags(self) -> tuple[str, ...]:
         """What kube-apiserver has to be started with to ask this kubelet for logs."""

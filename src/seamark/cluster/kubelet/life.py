@@ -46,7 +46,8 @@ class Life:
         self._tokens: dict[tuple[str, str], tuple[bytes, float]] = {}
         self._timers: list[asyncio.TimerHandle] = []
         self._refills: set[asyncio.Task[None]] = set()
-        restarted = {one.name: one.restart_count + 1 for one in pod.status.container_statuses or () if one.state}
+        before = [one for one in pod.status.container_statuses or () if one.state]
+        restarted = {one.name: one.restart_count + ("waiting" not in (one.state or {})) for one in before}
         waiting = INITIALIZING if pod.spec.init_containers else ContainerFacts().state
         self._note(
             containers={

@@ -11,6 +11,7 @@ from aiohttp import web
 from seamark.api.meta import Key
 from seamark.cluster.kubelet.life import Life
 from seamark.cluster.kubelet.logs import LogQuery, read
+from seamark.cluster.kubelet.status import Waiting
 from seamark.core.clock import Clock
 from seamark.core.errors import UserError
 
@@ -61,6 +62,9 @@ class KubeletServer:
         facts = None if life is None else life.facts.containers.get(container)
         if life is None or facts is None:
             return web.Response(status=404, text=f"container {container} does not run on this node\n")
+        if isinstance(facts.state, Waiting) and not facts.restarts:
+            words = f'container "{container}" in pod "{where["pod"]}" is waiting to start: {waits(facts.state)}'
+            return web.Response(status=400, text=f"{words}\n")
         restarts = facts.restarts
         if request.query.get("previous") == "true":
             restarts -= 1
@@ -80,3 +84,11 @@ class KubeletServer:
             await answer.write(piece)
         await answer.write_eof()
         return answer
+
+
+def waits(state: Waiting) -> str:
+    """Why a container does not run, as a kubelet says it."""
+    return PULLING if state.reason in ("ErrImagePull", "ImagePullBackOff") else state.reason
+
+
+PULLING = "trying and failing to pull image"

@@ -20,12 +20,17 @@ VERSION = {
     "platform": "embedded",
 }
 
+# What `kubectl get all` gets.
+ALL = ("pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs")
+
+DEEPEST = {"version": 1, "api": 2, "apis": 3}  # parts that a path of discovery has at the most
+
 Groups = dict[str, dict[str, list[Kind]]]  # group → version → kinds
 
 
 def groups_of(registry: Registry) -> Groups:
     groups: Groups = {"": {"v1": []}}
-    for kind in registry.kinds():
+    for kind in sorted(registry.kinds(), key=lambda one: one.names.plural):
         groups.setdefault(kind.names.group, {}).setdefault(kind.names.version, []).append(kind)
     return groups
 
@@ -38,9 +43,12 @@ class Discovery:
 
     def answer(self, path: str, accept: str) -> dict[str, Any] | None:  # noqa: PLR0911  a row per path
         """The document at this path; None where there is none."""
+        parts = [part for part in path.split("/") if part]
+        if not parts or len(parts) > DEEPEST.get(parts[0], 0):
+            return None  # before anything is gathered: this is asked of every request
         groups = groups_of(self._registry)
         aggregated = "as=APIGroupDiscoveryList" in accept
-        match [part for part in path.split("/") if part]:
+        match parts:
             case ["version"]:
                 return VERSION
             case ["api"]:
@@ -86,9 +94,15 @@ def resource(kind: Kind) -> dict[str, Any]:
         "kind": names.kind,
         "verbs": list(kind.policy.verbs),
         "shortNames": list(names.short),
-        "categories": list(names.categories),
+        "categories": categories(kind),
     }
     return {name: value for name, value in told.items() if value not in ([], "")}
+
+
+def categories(kind: Kind) -> list[str]:
+    names = kind.names
+    usual = ["all"] if names.group in ("", "apps", "batch") and names.plural in ALL else []
+    return [*usual, *names.categories]
 
 
 def subresource(kind: Kind, name: str) -> dict[str, Any]:
@@ -129,7 +143,7 @@ def described(kind: Kind) -> dict[str, Any]:
         "singularResource": names.singular or names.kind.lower(),
         "verbs": list(kind.policy.verbs),
         "shortNames": list(names.short),
-        "categories": list(names.categories),
+        "categories": categories(kind),
         "subresources": [
             {"subresource": name, "responseKind": response, "verbs": ["get", "patch", "update"]}
             for name in kind.policy.subresources

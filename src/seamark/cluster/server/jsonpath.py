@@ -58,9 +58,3 @@ def _step(token: re.Match[str]) -> Step:
     return lambda value: (
         entry for entry in (value if isinstance(value, list) else ()) if find(f".{wanted_key}", entry) == [wanted]
     )
-
-
-def _all(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        return iter(value.values())
-    return iter(value if isinstance(value, list) else [])

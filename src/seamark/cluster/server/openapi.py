@@ -11,6 +11,10 @@ from seamark.cluster.embedded.kinds import Kind
 from seamark.cluster.embedded.registry import Registry
 from seamark.cluster.server.discovery import groups_of
 
+# kubectl asks for the old document when the new one lacks a kind: it need not know any, but it has to be there. It is
+# protobuf: 1 is the version of the format, 2 has title and version, 8 the paths.
+EMPTY_V2 = b"\n\x032.0" + b"\x12\x15" + b"\n\nKubernetes" + b"\x12\x07v1.36.3" + b"B\x00"
+V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 Json = dict[str, Any]
 META = "meta/v1.ObjectMeta"
 SCALARS: dict[str, Json] = {

@@ -7,9 +7,11 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -18,11 +20,18 @@ from seamark.cluster.embedded import Store, Watch
 from seamark.cluster.embedded import User as Caller
 from seamark.cluster.embedded.calls import parse_path
 from seamark.cluster.embedded.kinds import Kind
+from seamark.cluster.embedded.status import ApiError, bad_request
+from seamark.cluster.kubelet.credentials import KubeletPki
 from seamark.cluster.real.pki import Pki
 from seamark.cluster.real.users import User, kubeconfig, write_private
+from seamark.cluster.server import protobuf
 from seamark.cluster.server.discovery import Discovery
-from seamark.cluster.server.openapi import OpenApi
-from seamark.cluster.server.tables import Tables, wants_table
+from seamark.cluster.server.forms import YAML, Form, as_yaml, metadata_event, metadata_of, wanted
+from seamark.cluster.server.impersonation import impersonated
+from seamark.cluster.server.logs import Logs, log_of
+from seamark.cluster.server.openapi import EMPTY_V2, V2_TYPE, OpenApi
+from seamark.cluster.server.tables import Tables
+from seamark.core.errors import UserError
 from seamark.core.transport import Answer, Request
 
 LARGEST = 3 * 1024 * 1024
@@ -32,14 +41,18 @@ ANONYMOUS = Caller("system:anonymous", ("system:unauthenticated",))
 class EmbeddedServer:
     """An API server in this process, from `start` to `close`."""
 
-    def __init__(self, store: Store, users: Sequence[User], directory: Path) -> None:
+    def __init__(
+        self, store: Store, users: Sequence[User], directory: Path, kubelets: KubeletPki | None = None
+    ) -> None:
         self.store = store
         self._users = tuple(users)
-        self._callers = {user.token: Caller(user.name, user.groups) for user in users}
+        for user in users:
+            store.introduce(user.token, Caller(user.name, user.groups, uid=user.name))
         self._directory = directory
         self._discovery = Discovery(store.registry)
         self._openapi = OpenApi(store.registry)
         self._tables = Tables(store)
+        self._logs = Logs(store, kubelets)
         self._runner: web.AppRunner | None = None
         self.url = ""
 
@@ -47,16 +60,29 @@ class EmbeddedServer:
     def kubeconfig(self) -> Path:
         return self._directory / "kubeconfig"
 
-    async def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
+    @property
+    def authority(self) -> Path:
+        """The certificate by which clients know this server."""
+        return self._directory / "pki" / "ca.crt"
+
+    async def start(self, host: str = "127.0.0.1", port: int = 0, names: Sequence[str] = ()) -> None:
+        """Listens; `names` are further names and addresses by which clients know it."""
         pki = Pki(self._directory / "pki")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*pki.server("apiserver", [host, "localhost"]))
+        context.load_cert_chain(*pki.server("apiserver", [host, "localhost", *names]))
         app = web.Application(client_max_size=LARGEST + 1)
         app.router.add_route("*", "/{path:.*}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self.close()
+            words = os.strerror(error.errno) if error.errno else str(error)
+            raise UserError(
+                f"the API server can't listen on {host}:{port} ({words})", hint="choose another --port"
+            ) from None
         bound = self._runner.addresses[0][1]
         self.url = f"https://{host}:{bound}"
         write_private(self.kubeconfig, kubeconfig(self.url, pki.ca_cert, self._users))
@@ -68,29 +94,40 @@ class EmbeddedServer:
             self._runner = None
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        caller = self._caller(request)
-        if caller is None:
-            return _json(status_document(401, "Unauthorized", "Unauthorized"), 401)
-        accept = request.headers.get("Accept", "application/json")
-        if (document := self._without_resource(request.path, accept)) is not None:
-            return _json(document, content_type=_discovery_type(request.path, accept))
         try:
-            asked = await self._asked(request)
+            return await self._answer(request)
+        except ApiError as error:
+            return _json(error.document(), error.code)
+        except protobuf.Unreadable as error:
+            return _json(bad_request(str(error)).document(), 400)
         except web.HTTPRequestEntityTooLarge:
             words = f"Request entity too large: limit is {LARGEST}"
-            return _json(status_document(413, "RequestEntityTooLarge", words), 413)
-        agent = request.headers.get("User-Agent", "unknown").split("/")[0]
-        found = self.store.handle(asked, caller, agent)
-        kind = self._kind(request.path) if wants_table(accept) else None
-        if isinstance(found, Watch):
-            return await self._stream(request, found, kind)
-        return self._answered(request, found, kind)
+            return _json(ApiError(413, "RequestEntityTooLarge", words).document(), 413)
 
-    def _caller(self, request: web.Request) -> Caller | None:
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        caller = self._caller(request)
+        accept = request.headers.get("Accept", "application/json")
+        if request.path == "/openapi/v2":
+            return web.Response(body=EMPTY_V2, headers={"Content-Type": V2_TYPE})
+        if (document := self._without_resource(request.path, accept)) is not None:
+            return _json(document, content_type=_discovery_type(request.path, accept))
+        if (place := log_of(request.method, request.path)) is not None:
+            return await self._logs.answer(request, place, caller)
+        form = wanted(accept)
+        agent = request.headers.get("User-Agent", "unknown").split("/")[0]
+        found = self.store.handle(await self._asked(request), caller, agent)
+        if isinstance(found, Watch):
+            return await self._stream(request, found, form)
+        return self._answered(request, found, form)
+
+    def _caller(self, request: web.Request) -> Caller:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if not scheme:
             return ANONYMOUS
-        return self._callers.get(token) if scheme.lower() == "bearer" else None
+        known = self.store.user_of(token) if scheme.lower() == "bearer" else None
+        if known is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        return impersonated(known, request.headers, self.store.authorizer)
 
     def _without_resource(self, path: str, accept: str) -> object | None:
         if path in ("/healthz", "/livez", "/readyz"):
@@ -101,42 +138,58 @@ class EmbeddedServer:
         body = await request.read()
         if len(body) > LARGEST:
             raise web.HTTPRequestEntityTooLarge(LARGEST, len(body))
-        return Request(
-            request.method,
-            request.path,
-            query=dict(request.query),
-            body=body,
-            content_type=request.headers.get("Content-Type", "application/json").split(";")[0].strip(),
-        )
+        content_type = request.headers.get("Content-Type", "application/json").split(";")[0].strip()
+        if content_type == protobuf.MEDIA_TYPE and body:
+            body, content_type = protobuf.to_json(body), "application/json"
+        return Request(request.method, request.path, query=dict(request.query), body=body, content_type=content_type)
 
     def _kind(self, path: str) -> Kind | None:
         place = parse_path(path)
         return None if place is None else self.store.registry.find(place.group, place.version, place.plural)
 
-    def _answered(self, request: web.Request, answer: Answer, kind: Kind | None) -> web.Response:
-        headers = dict(answer.headers)
-        if kind is not None and answer.status == 200 and request.method == "GET":
-            document = msgspec.json.decode(answer.body)
+    def _answered(self, request: web.Request, answer: Answer, form: Form) -> web.Response:
+        kind = self._kind(request.path)
+        headers = {**deprecation(kind), **answer.headers}
+        shaped = form.shape and answer.status < 300 and kind is not None
+        if form == WHOLE or not (shaped or form.media_type == YAML):
+            return web.Response(status=answer.status, body=answer.body, headers=headers)
+        document: Any = msgspec.json.decode(answer.body) if answer.body[:1] == b"{" else answer.body.decode()
+        if shaped and kind is not None:
             include = request.query.get("includeObject", "Metadata")
-            return _json(self._tables.of(kind, document, self.store.clock.wall(), include))
-        return web.Response(status=answer.status, body=answer.body, headers=headers)
+            now = self.store.clock.wall()
+            document = self._tables.of(kind, document, now, include) if form.table else metadata_of(document)
+        body = as_yaml(document) if form.media_type == YAML else msgspec.json.encode(document)
+        headers["Content-Type"] = form.media_type
+        return web.Response(status=answer.status, body=body, headers=headers)
 
-    async def _stream(self, request: web.Request, watch: Watch, kind: Kind | None) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    async def _stream(self, request: web.Request, watch: Watch, form: Form) -> web.StreamResponse:
+        kind = self._kind(request.path)
+        response = web.StreamResponse(headers={"Content-Type": "application/json", **deprecation(kind)})
         await response.prepare(request)
         first = True
         try:
             async for line in watch.lines():
                 told = line
-                if kind is not None:
+                if form.table and kind is not None:
                     told = self._tables.event(kind, line, self.store.clock.wall(), first=first)
                     first = False
+                elif form.metadata:
+                    told = metadata_event(line)
                 await response.write(told)
         except ConnectionError:
             pass  # the client has left
         finally:
             watch.close()
         return response
+
+
+WHOLE = Form()
+OLD_ENDPOINTS = '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"'
+
+
+def deprecation(kind: Kind | None) -> dict[str, str]:
+    """The header by which users hear that a kind has a successor."""
+    return {"Warning": OLD_ENDPOINTS} if kind is not None and kind.names.resource == "endpoints" else {}
 
 
 def _discovery_type(path: str, accept: str) -> str:
@@ -148,15 +201,3 @@ def _discovery_type(path: str, accept: str) -> str:
 def _json(document: object, status: int = 200, content_type: str = "application/json") -> web.Response:
     body = document.encode() if isinstance(document, str) else msgspec.json.encode(document)
     return web.Response(status=status, body=body, headers={"Content-Type": content_type})
-
-
-def status_document(code: int, reason: str, message: str) -> dict[str, object]:
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": message,
-        "reason": reason,
-        "code": code,
-    }

@@ -105,6 +105,19 @@ def test_a_container_that_runs_is_ready_at_its_address(tmp_path: Path) -> None:
     lived(tmp_path, program)
 
 
+def test_a_new_kubelet_counts_a_restart_of_what_ran_and_none_of_what_never_did(tmp_path: Path) -> None:
+    def known(state: dict[str, Any]) -> dict[str, Any]:
+        return {"containerStatuses": [{"name": "web", "restartCount": 2, "state": state}]}
+
+    async def program(world: World) -> None:
+        ran = world.live(pod(status=known({"running": {}})))
+        waited = world.live(pod(status=known({"waiting": {"reason": "ErrImagePull"}}), name="web-2", uid="u-2"))
+        await settle()
+        assert (ran.facts.containers["web"].restarts, waited.facts.containers["web"].restarts) == (3, 2)
+
+    lived(tmp_path, program)
+
+
 def test_the_first_restart_is_at_once_and_the_next_ones_wait_longer_and_longer(tmp_path: Path) -> None:
     async def program(world: World) -> None:
         life, loop, starts = world.live(pod()), asyncio.get_running_loop(), []

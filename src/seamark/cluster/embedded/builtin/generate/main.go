@@ -1,4 +1,5 @@
 // Writes the types of the built-in kinds, by reflection: which fields they have, which are optional, which are pointers.
+// With the argument "numbers" it writes the numbers that the fields have in protobuf instead.
 package main
 
 import (
@@ -116,8 +117,42 @@ func (t table) fields(typ reflect.Type, fields map[string]map[string]any) {
 	}
 }
 
+// numbers has, for each type, the protobuf number of each field by its JSON name. A type that is inlined in JSON is a
+// message of its own in protobuf: it stands under "/" and its number, with its name.
+type numbers map[string]map[string]any
+
+func (n numbers) add(typ reflect.Type) {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+		typ = typ.Elem()
+	}
+	name := table{}.name(typ)
+	if _, ok := n[name]; ok || typ.Kind() != reflect.Struct || leaves[typ] != "" {
+		return
+	}
+	fields := map[string]any{}
+	n[name] = fields
+	for i := 0; i < typ.NumField(); i++ {
+		f := typ.Field(i)
+		tag := strings.Split(f.Tag.Get("protobuf"), ",")
+		if len(tag) < 2 {
+			continue
+		}
+		n.add(f.Type)
+		if json := strings.Split(f.Tag.Get("json"), ",")[0]; json != "" {
+			fields[json] = tag[1]
+		} else {
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			fields["/"+tag[1]] = table{}.name(inner)
+		}
+	}
+}
+
 func main() {
 	t := table{}
+	n := numbers{}
 	for _, object := range []any{
 		core.Namespace{}, core.ConfigMap{}, core.Secret{}, core.Service{}, core.Pod{}, core.Node{}, core.Event{}, core.ServiceAccount{}, core.ResourceQuota{},
 		core.Endpoints{}, core.PersistentVolumeClaim{}, core.PersistentVolume{}, core.LimitRange{}, core.PodTemplate{}, core.ReplicationController{}, core.Binding{},
@@ -129,8 +164,15 @@ func main() {
 		authentication.TokenReview{}, authentication.TokenRequest{}, authentication.SelfSubjectReview{}, batch.Job{}, batch.CronJob{}, policy.PodDisruptionBudget{}, policy.Eviction{}, autoscaling.Scale{}, meta.DeleteOptions{}, meta.PartialObjectMetadata{},
 	} {
 		t.structure(reflect.TypeOf(object))
+		n.add(reflect.TypeOf(object))
 	}
 	out := json.NewEncoder(os.Stdout)
+	if len(os.Args) > 1 && os.Args[1] == "numbers" {
+		if err := out.Encode(n); err != nil {
+			panic(err)
+		}
+		return
+	}
 	if err := out.Encode(t); err != nil {
 		panic(err)
 	}

@@ -11,9 +11,10 @@ from seamark.cluster.embedded.builtin.validation.basics import (
     one_of,
 )
 from seamark.cluster.embedded.names import config_key, path_segment, qualified, subdomain
-from seamark.cluster.embedded.status import FieldError, Json, field_forbidden, invalid, required
+from seamark.cluster.embedded.status import FieldError, Json, field_forbidden, invalid, required, too_long
 
 _IMMUTABLE = "field is immutable when `immutable` is set"
+_LARGEST = 1024 * 1024  # of all values of a ConfigMap together
 _STANDARD_QUOTAS = {
     "cpu",
     "memory",
@@ -45,7 +46,9 @@ def check_config_map(obj: Json) -> list[FieldError]:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     errors = _keys(data, "data") + _keys(binary, "binaryData")
     twice = sorted(data.keys() & binary.keys())
-    return errors + [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in twice]
+    errors += [invalid(f"data[{key}]", key, "duplicate of key present in binaryData") for key in twice]
+    size = sum(len(text.encode()) for text in data.values()) + sum(3 * len(text) // 4 for text in binary.values())
+    return [*errors, too_long("[]", _LARGEST)] if size > _LARGEST else errors
 
 
 def check_config_map_update(new: Json, old: Json) -> list[FieldError]:

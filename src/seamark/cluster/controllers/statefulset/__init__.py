@@ -1,0 +1,1 @@
+"""StatefulSet → Pods with names that stay, one after the other."""

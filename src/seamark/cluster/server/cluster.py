@@ -1,0 +1,150 @@
+"""A whole cluster in this process: the embedded API server, its controllers and, if wanted, a node."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from seamark.cluster.controllers.manager import manager
+from seamark.cluster.embedded import EmbeddedTransport, Settings, Store
+from seamark.cluster.embedded import User as Caller
+from seamark.cluster.kubelet.credentials import KubeletPki
+from seamark.cluster.kubelet.images import Images
+from seamark.cluster.kubelet.machine import Machine, MachineSettings
+from seamark.cluster.network import namespaces
+from seamark.cluster.network.closed import SERVICES
+from seamark.cluster.real.users import MASTERS, User
+from seamark.cluster.server.server import EmbeddedServer
+from seamark.cluster.server.state import StateFile
+from seamark.core.clock import SystemClock
+from seamark.core.errors import UserError
+
+CONTROLLERS = Caller("system:kube-controller-manager", (MASTERS,))
+NODE = Caller("system:node", (MASTERS,))
+LOOPBACK_SERVICES = "127.96.0.0/16"  # where Pods have loopback addresses, Services have them too
+NETWORKS = ("auto", "bridge", "loopback")
+NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """How an embedded cluster is set up."""
+
+    users: tuple[User, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 0
+    services: str = SERVICES
+    state: Path | None = None
+    """A file in which the state is kept over restarts; none: in memory."""
+    node: MachineSettings | None = None
+    images: Images = field(default_factory=Images)
+
+
+def with_node(network: str, *, stub: bool = False, **settings: Any) -> ClusterSettings:
+    """A cluster with a node of that network: its Services are in a range that leads somewhere."""
+    if network not in NETWORKS:
+        raise UserError(f"there is no network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
+    loopback = network == "loopback" or (network == "auto" and not namespaces.allowed())
+    services = LOOPBACK_SERVICES if loopback else SERVICES
+    node = MachineSettings(network="loopback" if loopback else "bridge", services=services, port=0, stub=stub)
+    return ClusterSettings(services=services, node=node, **settings)
+
+
+class EmbeddedCluster:
+    """From `start` to `close`; `failed` tells if a part of it ends before that. Everything is in the running loop."""
+
+    def __init__(self, directory: Path, settings: ClusterSettings | None = None) -> None:
+        self.settings = settings or ClusterSettings()
+        self.store = Store(settings=Settings(service_network=self.settings.services))
+        self._state = StateFile(self.settings.state) if self.settings.state is not None else None
+        if self._state is not None:
+            self._state.attach(self.store)
+        users = tuple(self._known(user) for user in (User("admin", (MASTERS,)), *self.settings.users))
+        self._kubelets = directory / "kubelets"
+        self.server = EmbeddedServer(self.store, users, directory, KubeletPki(self._kubelets))
+        self.machine: Machine | None = None
+        self._work: list[asyncio.Task[None]] = []
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.server.kubeconfig
+
+    async def start(self) -> None:
+        settings = self.settings
+        first = str(next(ipaddress.ip_network(settings.services).hosts()))
+        await self.server.start(settings.host, settings.port, (first, *NAMES))
+        self._publish(first)
+        operator = manager(
+            EmbeddedTransport(self.store, CONTROLLERS), SystemClock(), Random(), self.server.authority.read_text()
+        )
+        self._begin(operator.run())
+        if settings.node is not None:
+            node = replace(settings.node, pki=self._kubelets)
+            self.machine = Machine(EmbeddedTransport(self.store, NODE), node, settings.images)
+            ready = asyncio.ensure_future(self.machine.ready.wait())
+            self._begin(self.machine.run())
+            await asyncio.wait((*self._work, ready), return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+            for task in self._work:
+                if task.done():
+                    await self.close()
+                    task.result()
+
+    async def close(self) -> None:
+        work, self._work = self._work, []
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        await self.server.close()
+        if self._state is not None:
+            self._state.close()
+            self._state = None
+
+    async def failed(self) -> None:
+        """Returns, or raises what went wrong, as soon as a part of the cluster has ended by itself."""
+        done, _ = await asyncio.wait(self._work, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    def _known(self, user: User) -> User:
+        """The user with the token that they had before a restart, if there was one."""
+        for token, caller in self.store.tokens():
+            if (caller.name, caller.groups) == (user.name, user.groups):
+                return replace(user, token=token)
+        return user
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._work.append(asyncio.ensure_future(work))
+
+    def _publish(self, first: str) -> None:
+        """The Service by which Pods find the API server."""
+        at = urlsplit(self.server.url)
+        meta = {"name": "kubernetes", "namespace": "default"}
+        labels = {"component": "apiserver", "provider": "kubernetes"}
+        ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": at.port}]
+        spec = {"clusterIP": first, "ports": ports, "sessionAffinity": "None", "type": "ClusterIP"}
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {**meta, "labels": labels}, "spec": spec}
+        before = self.store.get("services", "default", "kubernetes")
+        if before is not None and before["spec"]["clusterIP"] != first:
+            self.store.delete("services", "default", "kubernetes")  # the state is from another range
+        self.store.apply(service, "kube-apiserver")
+        label = {"kubernetes.io/service-name": "kubernetes"}
+        endpoints = {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {**meta, "labels": label},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [at.hostname], "conditions": {"ready": True}}],
+            "ports": [{"name": "https", "port": at.port, "protocol": "TCP"}],
+        }
+        self.store.apply(endpoints, "kube-apiserver")

@@ -1,0 +1,103 @@
+"""Containers' logs: fetched from the kubelet of the Pod's node, as the API server does it.
+
+- Who may not read `pods/log` gets none. What can't be answered is told in the words that kubectl's users know.
+- A reader who leaves ends the way to the kubelet; a kubelet that can't be reached is told, and stops nobody else.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from seamark.cluster.embedded import Store
+from seamark.cluster.embedded import User as Caller
+from seamark.cluster.embedded.calls import Path, parse_path
+from seamark.cluster.embedded.rbac import Attributes
+from seamark.cluster.embedded.status import ApiError, bad_request, internal, not_found
+from seamark.cluster.kubelet.credentials import KubeletPki
+
+Json = dict[str, Any]
+LIMIT = aiohttp.ClientTimeout(total=None, sock_connect=5)
+
+
+def log_of(method: str, path: str) -> Path | None:
+    """The place of a request for a log; None for any other."""
+    place = parse_path(path) if method == "GET" and path.endswith("/log") else None
+    return place if place is not None and (place.plural, place.subresource) == ("pods", "log") else None
+
+
+class Logs:
+    """The way to kubelets. With their `pki` both sides know each other; without, nobody is asked who they are."""
+
+    def __init__(self, store: Store, pki: KubeletPki | None = None) -> None:
+        self._store = store
+        self._tls: ssl.SSLContext | bool = False if pki is None else pki.client_context()
+
+    async def answer(self, request: web.Request, place: Path, caller: Caller) -> web.StreamResponse:
+        """The log as it comes; ApiError if there is none to give."""
+        attributes = Attributes("get", "", "pods", "log", place.namespace, place.name)
+        self._store.authorizer.require(caller, attributes)
+        url = self._url(place, request.query)
+        query = {name: value for name, value in request.query.items() if name != "container"}
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=LIMIT) as session,
+                session.get(url, params=query, ssl=self._tls) as found,
+            ):
+                if found.status != 200:
+                    raise _refused(found.status, (await found.text()).strip(), place)
+                return await self._pass_on(request, found)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise internal(f"Get {url!r}: {error}") from error
+
+    async def _pass_on(self, request: web.Request, found: aiohttp.ClientResponse) -> web.StreamResponse:
+        answer = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await answer.prepare(request)
+        async for piece in found.content.iter_any():
+            await answer.write(piece)
+        await answer.write_eof()
+        return answer
+
+    def _url(self, place: Path, query: Mapping[str, str]) -> str:
+        pod = self._store.get("pods", place.namespace, place.name)
+        if pod is None:
+            raise not_found("", "pods", place.name)
+        container = _container(pod, query.get("container", ""))
+        node_name = pod["spec"].get("nodeName")
+        if not node_name:
+            raise bad_request(f"pod {place.name} does not have a host assigned")
+        node = self._store.get("nodes", "", node_name)
+        if node is None:
+            raise not_found("", "nodes", node_name)
+        status = node.get("status", {})
+        port = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint", {}).get("Port", 0)
+        address = next((one["address"] for one in status.get("addresses") or () if one["type"] == "InternalIP"), "")
+        if not port or not address:
+            raise internal(f"node {node_name} does not say where its kubelet is")
+        return f"https://{address}:{port}/containerLogs/{place.namespace}/{place.name}/{container}"
+
+
+def _container(pod: Json, wanted: str) -> str:
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    every = [one["name"] for part in ("initContainers", "containers") for one in spec.get(part) or ()]
+    if wanted:
+        if wanted not in every:
+            raise bad_request(f"container {wanted} is not valid for pod {name}")
+        return wanted
+    if len(every) == 1:
+        return str(every[0])
+    main, init = ([one["name"] for one in spec.get(part) or ()] for part in ("containers", "initContainers"))
+    words = f"a container name must be specified for pod {name}, choose one of: [{' '.join(main)}]"
+    raise bad_request(f"{words} or one of the init containers: [{' '.join(init)}]" if init else words)
+
+
+def _refused(status: int, words: str, place: Path) -> ApiError:
+    if status == 400:
+        return bad_request(words)
+    if status == 404:
+        return ApiError(404, "NotFound", f"the server could not find the requested resource ( pods/log {place.name})")
+    return internal(words)
