@@ -7,11 +7,13 @@ import ssl
 from seamark.providers.edge.model import Capabilities
 from seamark.providers.edge.remote import RemoteEdge
 from seamark.providers.edge.rest import Door, Pace, RestCalls
+from seamark.providers.edge.shelf import Freshness
 
 CAPABILITIES = Capabilities(name="seamark", requests_per_minute=1200, bindings=True, own_agent=True, custom_ca=True)
 
 
-def seamark_edge(base_url: str, key: str, ca: str = "") -> RemoteEdge:
+def seamark_edge(base_url: str, key: str, ca: str = "", freshness: Freshness | None = None) -> RemoteEdge:
     """The edge at this API address; `ca` is the file of its CA where the API is served with TLS."""
     context = ssl.create_default_context(cafile=ca) if ca else None
-    return RemoteEdge(RestCalls(Door(base_url, key, context), Pace(CAPABILITIES.requests_per_minute)), CAPABILITIES)
+    calls = RestCalls(Door(base_url, key, context), Pace(CAPABILITIES.requests_per_minute))
+    return RemoteEdge(calls, CAPABILITIES, freshness)
