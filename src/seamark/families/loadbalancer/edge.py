@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from seamark.api.meta import Object
 from seamark.core.clock import Clock, SystemClock
 from seamark.core.errors import Retry
-from seamark.providers.edge.model import Domain, DomainSpec, Endpoint, EndpointSpec, Owner
+from seamark.providers.edge.model import Domain, DomainSpec, Endpoint, EndpointSpec, Owner, RefusedEndpoint
 from seamark.providers.edge.protocol import EdgeProvider
 
 PAGE = 100  # endpoints in one answer of an edge
@@ -80,10 +80,18 @@ class Close:
 
 
 @dataclass(frozen=True)
-class Look:
-    """Everything that is online, whoever holds it."""
+class Online:
+    """Everything that is online, whoever holds it, and what agents asked for in vain."""
 
-    ANSWER: ClassVar[Any] = tuple[Endpoint, ...]
+    endpoints: tuple[Endpoint, ...] = ()
+    refused: tuple[RefusedEndpoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is online at the edge?"""
+
+    ANSWER: ClassVar[Any] = Online
 
 
 Action = Keep | Find | Reserve | GiveUp | Open | Close | Look
@@ -101,7 +109,7 @@ class Work:
     timing: Timing = field(default_factory=Timing)
     clock: Clock = field(default_factory=SystemClock)
     hurried: bool = False  # somebody waits for what agents are about to do
-    _seen: tuple[Endpoint, ...] = ()
+    _seen: Online = field(default_factory=Online)
     _seen_at: float = float("-inf")
 
     async def perform(self, action: Action) -> Any:  # noqa: PLR0911  one line for each action
@@ -126,16 +134,18 @@ class Work:
     @property
     def _interval(self) -> float:
         """How long the last look will do; a look at many endpoints is kept to a part of the edge's budget."""
-        pages = 1 + len(self._seen) // PAGE
+        pages = 2 + len(self._seen.endpoints) // PAGE
         costs = 60 * pages / (BUDGET * self.provider.capabilities.requests_per_minute)
         return max(0.9 * self.timing.soon if self.hurried else self.timing.poll, costs)
 
-    async def _look(self) -> tuple[Endpoint, ...]:
+    async def _look(self) -> Online:
         asked = self.clock.monotonic()
         if asked - self._seen_at < self._interval:
             return self._seen
         try:
-            self._seen, self._seen_at = await self.provider.online(), asked
+            endpoints = await self.provider.online()
+            refused = [one for session in await self.provider.sessions() for one in session.refused]
+            self._seen, self._seen_at = Online(endpoints, tuple(refused)), asked
         except Retry:
             if asked - self._seen_at > self.timing.shelf_life:
                 raise

@@ -14,7 +14,7 @@ from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.endpoints import host_seen, policy_seen
 from seamark.families.loadbalancer.hosts import Hosts
 from seamark.families.loadbalancer.sight import Sight
-from seamark.families.loadbalancer.urls import BadUrl, key_of, place, upstream
+from seamark.families.loadbalancer.urls import BadUrl, place, upstream
 
 
 def controller(sight: Sight, hosts: Hosts, timing: Timing) -> Controller[Seen]:
@@ -26,7 +26,7 @@ def controller(sight: Sight, hosts: Hosts, timing: Timing) -> Controller[Seen]:
             mistake(endpoint),
             policy_seen(view, endpoint),
             host_seen(view, hosts, endpoint),
-            sight.at(view, key_of(endpoint.spec.url)),
+            sight.of(view, endpoint),
         )
 
     return Controller(

@@ -55,35 +55,40 @@ def endpoints(seen: Seen, wish: Wish, places: Mapping[str, Place]) -> dict[str, 
 
 
 def _of_port(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
+    """One strategy gives way to the other without a gap: the new way is up before the old one goes."""
     there = live(seen)
-    roles = {role: there.get(child_name(seen.service, f"{role}/{purpose}")) for role in (AGENT, CLOUD, INTERNAL)}
+    agent, cloud, internal = (
+        there.get(child_name(seen.service, f"{role}/{purpose}")) for role in (AGENT, CLOUD, INTERNAL)
+    )
+    made: dict[str, Object] = {}
     if wish.verbose:
-        internal = agent_endpoint(seen, wish, f"{INTERNAL}/{purpose}", port, inner(seen, purpose, port))
-        made: dict[str, Object] = {f"{INTERNAL}/{purpose}": internal}
-        old = {AGENT: roles[AGENT]}
-        if roles[AGENT] is None or _up(roles[INTERNAL]):  # connections are sent on only to where they are taken
-            made |= cloud_endpoint(seen, wish, purpose, where, inner(seen, purpose, port), shares=roles[AGENT])
-        done = _up(roles[CLOUD]) and _up(roles[INTERNAL])
+        inside = inner(seen, purpose, port)
+        made[f"{INTERNAL}/{purpose}"] = agent_endpoint(seen, wish, f"{INTERNAL}/{purpose}", port, inside)
+        if agent is None or cloud is not None or _up(internal):  # connections go on only to where they are taken
+            made |= cloud_endpoint(seen, wish, purpose, where, inside, shares=agent)
+        done, old = _up(cloud) and _up(internal), {AGENT: agent}
     else:
-        made = {}
-        old = {CLOUD: roles[CLOUD], INTERNAL: roles[INTERNAL]}
-        cloud = roles[CLOUD]
-        if isinstance(cloud, CloudEndpoint):
-            old[CLOUD] = _sharing(cloud)
-        if cloud is None or (isinstance(cloud, CloudEndpoint) and cloud.spec.pooling_enabled and _up(cloud)):
+        shared = cloud is None or cloud.deleting or (_shares(cloud) and _up(cloud))
+        if shared or agent is not None:
             made |= public_agent(seen, wish, purpose, port, where)
-        done = _up(roles[AGENT])
-    stays = {} if done else {f"{role}/{purpose}": child for role, child in old.items() if child is not None}
-    return {**made, **stays}
+        done, old = _up(agent), {CLOUD: _sharing(cloud), INTERNAL: internal}
+    stays = {f"{role}/{purpose}": child for role, child in old.items() if child is not None and not child.deleting}
+    return made if done else {**made, **stays}
 
 
 def _up(child: Endpoint | None) -> bool:
     return child is not None and not child.deleting and was_true(child, "Ready")
 
 
-def _sharing(cloud: CloudEndpoint) -> CloudEndpoint:
+def _shares(child: Endpoint | None) -> bool:
+    return isinstance(child, CloudEndpoint) and child.spec.pooling_enabled
+
+
+def _sharing(child: Endpoint | None) -> Endpoint | None:
     """The same endpoint, at a place that it shares: so its successor can be up before it goes."""
-    return msgspec.structs.replace(cloud, spec=msgspec.structs.replace(cloud.spec, pooling_enabled=True))
+    if not isinstance(child, CloudEndpoint):
+        return child
+    return msgspec.structs.replace(child, spec=msgspec.structs.replace(child.spec, pooling_enabled=True))
 
 
 def public_agent(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:

@@ -16,7 +16,8 @@ from seamark.core.view import View
 from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.endpoints import named_policy
 from seamark.families.loadbalancer.names import FINALIZER
-from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, announce, desire
+from seamark.families.loadbalancer.service.notices import announce
+from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
 from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
 from seamark.families.loadbalancer.service.status import judge
 from seamark.families.loadbalancer.service.wish import Wish, claims, held, wish
@@ -97,6 +98,7 @@ class Wiring:
             annotations=ANNOTATIONS,
             perform=self._work.perform,
             shelf_life=self._work.timing.shelf_life,
+            linger=self._work.timing.linger,
         )
 
 

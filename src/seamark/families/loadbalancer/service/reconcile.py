@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from seamark.core.apply import Answers
 from seamark.core.calls import Call
 from seamark.core.controller import Wanted
-from seamark.core.difference import difference
-from seamark.core.events import Notice
 from seamark.core.source import Fresh
 from seamark.families.loadbalancer.edge import Find, Keep, owner_of
-from seamark.families.loadbalancer.names import COMPUTED_URL, COMPUTED_URLS, FINALIZER, MADE_FROM
-from seamark.families.loadbalancer.said import said
+from seamark.families.loadbalancer.names import COMPUTED_URL, COMPUTED_URLS, FINALIZER
 from seamark.families.loadbalancer.service.children import endpoints, live
 from seamark.families.loadbalancer.service.state import Seen
 from seamark.families.loadbalancer.service.wish import Mistake, Wish, annotations_for, computed
@@ -118,56 +112,6 @@ def find(seen: Seen, wish: Wish) -> Call[bool]:
         every=seen.timing.verify,
         shelf_life=seen.timing.shelf_life,
     )
-
-
-# ---- what its users hear
-
-
-def announce(seen: Seen, answers: Answers) -> list[Notice]:
-    wish = seen.wish
-    if wish is None:
-        return []
-    if isinstance(wish, Mistake):
-        return [Notice(wish.reason, wish.message)]
-    if seen.rival is not None:
-        return [Notice("Taken", taken(seen, wish))]
-    if fixed_address(wish) and found(seen, wish) is False:
-        return [Notice("AddressNotReserved", not_reserved(wish))]
-    return [*_of_wish(seen, wish), *_of_endpoints(seen), *restored(seen, wish, answers)]
-
-
-def _of_wish(seen: Seen, wish: Wish) -> Iterable[Notice]:
-    if lacks := wish.lacks:
-        yield Notice(lacks.reason, lacks.message)
-    if wish.left_out:
-        ports = ", ".join(str(port.port) for port in wish.left_out)
-        yield Notice("PortsLeftOut", f"{wish.place} is one address, for the first port: {ports} can't be reached")
-    if seen.policy is not None and seen.policy.error:
-        yield Notice("TrafficPolicyError", seen.policy.error)
-
-
-def _of_endpoints(seen: Seen) -> Iterable[Notice]:
-    """What the edge refuses is told where the user looks."""
-    for child in live(seen).values():
-        condition = said(child, "TrafficPolicyApplied")
-        if condition is not None and condition.status == "False":
-            yield Notice("TrafficPolicyError", condition.message)
-        created = said(child, "CloudEndpointCreated")
-        if created is not None and created.status == "False":
-            yield Notice("EndpointRefused", created.message)
-
-
-def restored(seen: Seen, wish: Wish, answers: Answers) -> Iterable[Notice]:
-    """An endpoint that is not as we made it, though we want what we wanted then: somebody has edited it."""
-    there = live(seen)
-    for role, child in endpoints(seen, wish, placed(seen, wish)).items():
-        before = there.get(child.metadata.name)
-        if before is None or answers.child(role) is None:
-            continue
-        same = before.annotation(MADE_FROM) == child.annotation(MADE_FROM)
-        if same and "spec" in difference(child, before):
-            kind = child.RESOURCE.kind
-            yield Notice("EndpointRestored", f"{kind} {child.metadata.name} was edited by hand, and was put back")
 
 
 def taken(seen: Seen, wish: Wish) -> str:

@@ -25,10 +25,11 @@ ACCEPTED = ConditionType(
         "InvalidSourceRanges": "A source range is no CIDR; what runs stays",
         "NoPorts": "There are no ports, so there are no endpoints",
         "UnsupportedProtocol": "Some ports are of a protocol that the edge can't carry; the others are served",
+        "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
         "Taken": "Another Service has the address or domain; the first keeps it",
         "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
         "TrafficPolicyError": "The policy is missing or can't be read; the last good one stays in force",
-        "EndpointRefused": "The API server refused an endpoint; the message has its words",
+        "EndpointRefused": "The API server or the edge refused an endpoint; the message has its words",
     },
 )
 ASSIGNED = ConditionType(
@@ -45,7 +46,6 @@ ASSIGNED = ConditionType(
         "NotVerified": "The edge has not confirmed the address for a while",
         "Releasing": "The Service is being deleted: the edge is asked to release its address",
     },
-    summary=True,
 )
 CONDITIONS = (ACCEPTED, ASSIGNED)
 

@@ -11,7 +11,7 @@ from seamark.core.apply import Answers
 from seamark.core.calls import Failed
 from seamark.core.source import Fresh, NotYet, Stale
 from seamark.families.loadbalancer.hosts import host_of
-from seamark.families.loadbalancer.said import was_true
+from seamark.families.loadbalancer.said import said, was_true
 from seamark.families.loadbalancer.service.reconcile import (
     fixed_address,
     found,
@@ -65,7 +65,20 @@ def accepted_as(seen: Seen, wish: Wish | Mistake, answers: Answers) -> Condition
         return ACCEPTED.false("TrafficPolicyError", seen.policy.error)
     if refused := next(iter(answers.refusals.values()), None):
         return ACCEPTED.false("EndpointRefused", refused.message)
-    return ACCEPTED.true("Accepted", "The Service can be reached as it asks")
+    return of_endpoints(seen) or ACCEPTED.true("Accepted", "The Service can be reached as it asks")
+
+
+def of_endpoints(seen: Seen) -> Condition | None:
+    """What the edge refuses is told where the user looks."""
+    for child in seen.endpoints:
+        policy = said(child, "TrafficPolicyApplied")
+        if policy is not None and policy.status == "False":
+            return ACCEPTED.false("TrafficPolicyError", policy.message)
+        for name in ("CloudEndpointCreated", "EndpointCreated"):
+            created = said(child, name)
+            if created is not None and created.status == "False" and created.reason != "NoAgent":
+                return ACCEPTED.false("EndpointRefused", created.message)
+    return None
 
 
 def assigned_as(

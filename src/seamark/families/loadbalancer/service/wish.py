@@ -67,6 +67,9 @@ class Wish:
         if self.foreign:
             shown = ", ".join(f"{port.port}/{port.protocol}" for port in self.foreign)
             return Mistake("UnsupportedProtocol", f"The edge carries TCP alone: {shown} can't be reached")
+        if self.left_out:
+            ports = ", ".join(str(port.port) for port in self.left_out)
+            return Mistake("PortsLeftOut", f"{self.place} is one address, for the first port: {ports} can't be reached")
         return None
 
 
