@@ -45,6 +45,19 @@ def live(seen: Seen) -> dict[str, Endpoint]:
     return {child.metadata.name: child for child in seen.endpoints}
 
 
+def as_it_is(child: Endpoint) -> Endpoint:
+    """A child, wanted just as it is now."""
+    meta = child.metadata
+    kept = ObjectMeta(
+        name=meta.name,
+        namespace=meta.namespace,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        finalizers=meta.finalizers,
+    )
+    return msgspec.structs.replace(child, metadata=kept, status=None)
+
+
 def endpoints(seen: Seen, wish: Wish, places: Mapping[str, Place]) -> dict[str, Object]:
     """The children for these places: what is wanted now, with what must stay until that is up."""
     wanted: dict[str, Object] = {}
@@ -72,7 +85,9 @@ def _of_port(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Pla
         if shared or agent is not None:
             made |= public_agent(seen, wish, purpose, port, where)
         done, old = _up(agent), {CLOUD: _sharing(cloud), INTERNAL: internal}
-    stays = {f"{role}/{purpose}": child for role, child in old.items() if child is not None and not child.deleting}
+    stays = {
+        f"{role}/{purpose}": as_it_is(child) for role, child in old.items() if child is not None and not child.deleting
+    }
     return made if done else {**made, **stays}
 
 

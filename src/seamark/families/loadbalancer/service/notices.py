@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seamark.api.meta import Condition
+from seamark.api.meta import Condition, to_wire
 from seamark.core.apply import Answers
 from seamark.core.difference import difference
 from seamark.core.events import Notice
-from seamark.families.loadbalancer.names import MADE_FROM
+from seamark.families.loadbalancer.names import MADE_FROM, digest
 from seamark.families.loadbalancer.service.children import endpoints, live
 from seamark.families.loadbalancer.service.reconcile import placed
 from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, Seen
@@ -51,7 +51,7 @@ def restored(seen: Seen, answers: Answers) -> Iterable[Notice]:
         before = there.get(child.metadata.name)
         if before is None or answers.child(role) is None:
             continue
-        meant = before.annotation(MADE_FROM) == child.annotation(MADE_FROM)
+        meant = before.annotation(MADE_FROM) == digest(to_wire(getattr(child, "spec", None)))
         if meant and "spec" in difference(child, before):
             kind = child.RESOURCE.kind
             yield Notice("EndpointRestored", f"{kind} {child.metadata.name} was edited by hand, and was put back")

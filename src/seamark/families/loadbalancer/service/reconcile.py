@@ -7,7 +7,7 @@ from seamark.core.controller import Wanted
 from seamark.core.source import Fresh
 from seamark.families.loadbalancer.edge import Find, Keep, owner_of
 from seamark.families.loadbalancer.names import COMPUTED_URL, COMPUTED_URLS, FINALIZER
-from seamark.families.loadbalancer.service.children import endpoints, live
+from seamark.families.loadbalancer.service.children import as_it_is, endpoints, live
 from seamark.families.loadbalancer.service.state import Seen
 from seamark.families.loadbalancer.service.wish import Mistake, Wish, annotations_for, computed
 from seamark.families.loadbalancer.urls import Place, place
@@ -35,7 +35,7 @@ def desire(seen: Seen) -> Wanted:
 def standing(seen: Seen, *asked: Call[bool]) -> Wanted:
     """What runs stays as it is, down to the last field."""
     return Wanted(
-        children={child.metadata.name: child for child in live(seen).values()},
+        children={name: as_it_is(child) for name, child in live(seen).items() if not child.deleting},
         calls=asked,
         annotations=remembered(seen),
         finalizer=marked(seen),
