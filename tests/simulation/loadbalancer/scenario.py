@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 CUSTOM, FIXED = "app.example.com", "edge.example:29000"
-TIMING = Timing(poll=200.0, verify=200.0, shelf_life=3600.0, linger=60.0, soon=20.0)
+TIMING = Timing(poll=100.0, verify=150.0, shelf_life=3600.0, linger=250.0, soon=100.0)
 VERBOSE = {STRATEGY: "endpoints-verbose"}
 
 

@@ -13,7 +13,7 @@ from seamark.providers.edge.model import Domain, DomainSpec, Endpoint, EndpointS
 from seamark.providers.edge.protocol import EdgeProvider
 
 PAGE = 100  # endpoints in one answer of an edge
-BUDGET = 0.25  # the part of an edge's requests that looking may take
+BUDGET = 0.1  # the part of an edge's requests that looking may take
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     lb_api_key: Annotated[str, Meta(description="The key for the edge's API")] = ""
     lb_api_key_file: Annotated[str, Meta(description="A file with that key")] = ""
     lb_api_ca: Annotated[str, Meta(description="A file of certificates to trust there; empty for the system's")] = ""
+    lb_requests_per_minute: Annotated[
+        int, Meta(description="The edge's budget of API requests, where it is not the usual one; 0 for that", ge=0)
+    ] = 0
     lb_cluster: Annotated[
         str, Meta(description="This cluster's name at the edge: what it makes there is known by it", min_length=1)
     ] = "kubernetes"
@@ -69,7 +72,8 @@ def provider_of(settings: LoadBalancerSettings) -> EdgeProvider:
     freshness = Freshness(settings.lb_verify, settings.lb_shelf_life)
     match settings.lb_provider:
         case "seamark":
-            return seamark_edge(settings.lb_api_url or LOCAL, key_of(settings), settings.lb_api_ca, freshness)
+            budget = settings.lb_requests_per_minute
+            return seamark_edge(settings.lb_api_url or LOCAL, key_of(settings), settings.lb_api_ca, freshness, budget)
         case "ngrok":
             return ngrok_cloud(key_of(settings), settings.lb_api_url or API, freshness)
         case "memory":
