@@ -86,7 +86,7 @@ class LoadBalancerScenario:
             "kind": "AgentEndpoint",
             "metadata": {"name": made.name, "ownerReferences": [owner], "labels": labels},
             "spec": {
-                "url": f"tcp://{made.name}.{made.namespace}.internal:80",  # one that the agent can hold, as it does ours
+                "url": f"tcp://{made.name}.{made.namespace}.internal:80",  # one that the agent can hold
                 "upstream": {"url": f"tcp://{made.name}.{made.namespace}.svc.cluster.local:80"},
             },
         }

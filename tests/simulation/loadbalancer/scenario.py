@@ -61,6 +61,7 @@ class LoadBalancerScenario:
         self._history = StatusHistory()
         self._world: World
         self._first_revision = 0
+        self.options = Options(cluster="sim")
 
     def outside(self) -> TwinEdge:
         return TwinEdge()
@@ -68,7 +69,7 @@ class LoadBalancerScenario:
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
         clock = outside.world.clock
         provider = memory_edge(outside, Freshness(TIMING.verify, TIMING.shelf_life, clock))
-        return controllers(provider, Options(cluster="sim"), TIMING, clock)
+        return controllers(provider, self.options, TIMING, clock)
 
     def attach(self, world: World) -> None:
         self._world = world
@@ -194,7 +195,7 @@ class LoadBalancerScenario:
             items = world.outside.there(Kind.DOMAINS)
             return [(item["cname_target"], 443) for item in items if item["domain"] == CUSTOM] or [("?", 443)]
         if url.startswith("tls://"):
-            return [("own.edge.example", 443)]
+            return [(url.removeprefix("tls://"), 443)]
         if url:
             reserved = any(item["addr"] == FIXED for item in world.outside.there(Kind.ADDRESSES))
             return [("edge.example", 29000)] if reserved else []

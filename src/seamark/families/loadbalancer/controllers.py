@@ -21,13 +21,13 @@ def controllers(
 ) -> tuple[Declaration, ...]:
     options, timing = options or Options(), timing or Timing()
     work = Work(provider, timing, clock or SystemClock())
-    sight, hosts = Sight(work), Hosts()
+    sight, hosts = Sight(work), Hosts(drained=bool(options.drain))
     return (
         sight.group(),
         hosts.group(),
         Wiring(work, options).controller(),
         agent_endpoints(sight, hosts, timing),
-        cloud_endpoints(work, hosts, options.cluster),
-        domains(work, options.cluster),
+        cloud_endpoints(work, hosts, options),
+        domains(work, options),
         policies(),
     )

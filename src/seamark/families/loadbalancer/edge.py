@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from seamark.api.meta import Object
 from seamark.core.clock import Clock, SystemClock
@@ -13,6 +13,7 @@ from seamark.providers.edge.model import Domain, DomainSpec, Endpoint, EndpointS
 from seamark.providers.edge.protocol import EdgeProvider
 
 PAGE = 100  # endpoints in one answer of an edge
+Drain = Literal["", "Delete", "Retain"]  # before an uninstall: what becomes of what is at the edge
 BUDGET = 0.1  # the part of an edge's requests that looking may take
 
 

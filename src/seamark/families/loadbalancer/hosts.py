@@ -104,7 +104,8 @@ def report(seen: Seen, answers: Answers) -> Mapping[Hashable, HostReport]:
 class Hosts:
     """The group, and what endpoints read of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, drained: bool = False) -> None:
+        self._drained = drained
         self.reports: Reports[HostReport] = Reports("domains of hosts")
         self._agents = Index(AgentEndpoint, keys_of, "agent endpoints of a host")
         self._clouds = Index(CloudEndpoint, keys_of, "cloud endpoints of a host")
@@ -114,7 +115,9 @@ class Hosts:
         key = Key(namespace, host)
         return view.reports(self.reports, key).get(key)
 
-    def _observe(self, view: View, key: Key, _results: Results) -> Seen:
+    def _observe(self, view: View, key: Key, _results: Results) -> Seen | None:
+        if self._drained:
+            return None  # Domains are neither made nor removed: each is let go as it is
         wanted = bool(view.by(self._agents, key) or view.by(self._clouds, key))
         theirs = [domain for domain in view.by(self._domains, key) if domain.label(CONTROLLER_NAME) != OURS]
         standing = [domain for domain in theirs if not domain.deleting]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -45,6 +45,13 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
         "svc.cluster.local"
     )
     lb_namespace: Annotated[str, Meta(description="The operator's own namespace")] = "seamark-system"
+    lb_drain: Annotated[
+        str,
+        Meta(
+            description="Before an uninstall: let everything go, and Delete or Retain what is at the edge",
+            pattern="^(|Delete|Retain)$",
+        ),
+    ] = ""
     lb_poll: Annotated[float, Meta(description="Seconds between two looks at what agents hold", ge=1)] = 5.0
     lb_verify: Annotated[
         float, Meta(description="Seconds after which what we have at the edge is listed again", ge=5)
@@ -61,7 +68,8 @@ def loaded() -> LoadBalancerSettings:
 
 
 def options_of(settings: LoadBalancerSettings) -> Options:
-    return Options(settings.lb_class, settings.lb_cluster, settings.lb_cluster_domain, settings.lb_namespace)
+    drain: Any = settings.lb_drain  # the pattern of the setting allows nothing else
+    return Options(settings.lb_class, settings.lb_cluster, settings.lb_cluster_domain, settings.lb_namespace, drain)
 
 
 def timing_of(settings: LoadBalancerSettings) -> Timing:

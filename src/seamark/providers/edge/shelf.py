@@ -171,7 +171,7 @@ class Shelf:
     async def _list(self) -> dict[Owner, Fields]:
         asked = self._freshness.clock.monotonic()
         async with self._listing:
-            if self._found is not None and self._listed > asked:
+            if self._found is not None and self._listed >= asked:
                 return self._found  # somebody was quicker
             self._meanwhile.clear()
             began = self._freshness.clock.monotonic()

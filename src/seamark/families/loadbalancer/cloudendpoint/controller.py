@@ -14,19 +14,23 @@ from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.endpoints import host_seen, policy_seen
 from seamark.families.loadbalancer.hosts import Hosts
 from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.service.state import Options
 from seamark.families.loadbalancer.urls import BadUrl, place
 
 
-def controller(work: Work, hosts: Hosts, cluster: str) -> Controller[Seen]:
-    def observe(view: View, endpoint: CloudEndpoint, results: Results) -> Seen:
+def controller(work: Work, hosts: Hosts, options: Options) -> Controller[Seen]:
+    def observe(view: View, endpoint: CloudEndpoint, results: Results) -> Seen | None:
+        if options.drain and FINALIZER not in (endpoint.metadata.finalizers or ()):
+            return None
         return Seen(
             endpoint,
             results,
             mistake(endpoint),
             policy_seen(view, endpoint),
             host_seen(view, hosts, endpoint),
-            cluster,
+            options.cluster,
             work.timing,
+            options.drain,
         )
 
     return Controller(

@@ -20,7 +20,9 @@ from seamark.providers.edge.model import Endpoint, EndpointSpec
 
 def desire(seen: Seen) -> Wanted:
     ours = FINALIZER in (seen.endpoint.metadata.finalizers or ())
-    if seen.endpoint.deleting:
+    if seen.drain == "Retain" and ours:
+        return Wanted()
+    if seen.endpoint.deleting or seen.drain:
         closed = isinstance(seen.results.to(close(seen)), Fresh)
         return Wanted(calls=(close(seen),), finalizer=not closed) if ours else Wanted()
     if not may_open(seen):
@@ -53,7 +55,7 @@ def judge(seen: Seen, _answers: Answers) -> CloudEndpointStatus:
 
 def created_as(seen: Seen) -> tuple[Endpoint | None, Condition]:  # noqa: PLR0911  one row per answer
     """The endpoint as the edge has it, and what is said of that."""
-    if seen.endpoint.deleting:
+    if seen.endpoint.deleting or seen.drain:
         return None, closing(seen)
     if seen.mistake:
         return None, CREATED.false("ConfigurationError", seen.mistake)
@@ -88,7 +90,7 @@ def policy_as(seen: Seen, created: Condition) -> Condition:
     if created.status == "True":
         words = "The policy is in force" if seen.policy.document else "There is no policy"
         return POLICY_APPLIED.true("TrafficPolicyApplied", words)
-    if not seen.endpoint.deleting and may_open(seen):
+    if not seen.endpoint.deleting and not seen.drain and may_open(seen):
         match seen.results.to(opened(seen)):
             case Failed(error=Refused() as refusal, message=message) if "policy" in refusal.message:
                 return POLICY_APPLIED.false("TrafficPolicyError", message)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from seamark.api.ngrok import CloudEndpoint
 from seamark.core.calls import Results
 from seamark.core.conditions import ConditionType
-from seamark.families.loadbalancer.edge import Timing
+from seamark.families.loadbalancer.edge import Drain, Timing
 from seamark.families.loadbalancer.endpoints import DOMAIN_READY, PENDING, POLICY_APPLIED, Host, Policy
 
 CREATED = ConditionType(
@@ -40,3 +40,4 @@ class Seen:
     host: Host
     cluster: str
     timing: Timing
+    drain: Drain = ""

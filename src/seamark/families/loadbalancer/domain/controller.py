@@ -15,6 +15,7 @@ from seamark.families.loadbalancer.domain.state import CONDITIONS, Seen
 from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.hosts import host_of
 from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.service.state import Options
 
 FIELDS = (
     "id",
@@ -29,11 +30,13 @@ FIELDS = (
 BY_HOST: Index[Domain] = Index(Domain, lambda domain: (host_of(domain),), "domains by host, of all namespaces")
 
 
-def controller(work: Work, cluster: str) -> Controller[Seen]:
-    def observe(view: View, domain: Domain, results: Results) -> Seen:
+def controller(work: Work, options: Options) -> Controller[Seen]:
+    def observe(view: View, domain: Domain, results: Results) -> Seen | None:
+        if options.drain and FINALIZER not in (domain.metadata.finalizers or ()):
+            return None
         first = holder(view.by(BY_HOST, host_of(domain)))
         rival = first if first is not None and first.uid != domain.uid else None
-        return Seen(domain, results, cluster, work.timing, rival)
+        return Seen(domain, results, options.cluster, work.timing, rival, options.drain)
 
     return Controller(
         name="domains",

@@ -25,7 +25,9 @@ from seamark.providers.edge import model
 
 def desire(seen: Seen) -> Wanted:
     ours = FINALIZER in (seen.domain.metadata.finalizers or ())
-    if seen.domain.deleting:
+    if seen.drain == "Retain" and ours and not seen.domain.deleting:
+        return Wanted()
+    if seen.domain.deleting or seen.drain:
         return Wanted(calls=(give_up(seen),), finalizer=not given_up(seen)) if ours else Wanted()
     if invalid(seen) or seen.holder is not None:
         return Wanted(finalizer=ours)  # what may be at the edge under our mark is given up on deletion
@@ -58,7 +60,7 @@ def judge(seen: Seen, _answers: Answers) -> DomainStatus:
 
 def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0911  one row per answer
     """The domain as the edge has it, and what is said of that."""
-    if seen.domain.deleting:
+    if seen.domain.deleting or seen.drain:
         return None, releasing(seen)
     if words := invalid(seen):
         return None, CREATED.false("DomainInvalid", words)

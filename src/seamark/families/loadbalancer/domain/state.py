@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from seamark.api.ngrokingress import Domain
 from seamark.core.calls import Results
 from seamark.core.conditions import ConditionType
-from seamark.families.loadbalancer.edge import Timing
+from seamark.families.loadbalancer.edge import Drain, Timing
 
 PENDING = {"Pending": "Nobody has looked yet"}
 
@@ -64,3 +64,4 @@ class Seen:
     cluster: str
     timing: Timing
     holder: Domain | None  # another Domain that has this name
+    drain: Drain = ""

@@ -44,7 +44,10 @@ class Wiring:
         ours = self.ours(service)
         if not ours and not touched(service):
             return None
-        wanted = wish(service) if ours and not service.deleting else None
+        drained = bool(self._options.drain)
+        if drained and FINALIZER not in (service.metadata.finalizers or ()):
+            return None
+        wanted = wish(service) if ours and not service.deleting and not drained else None
         seen = Seen(
             service,
             wanted,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from seamark.core.calls import Call
 from seamark.core.controller import Wanted
 from seamark.core.source import Fresh
@@ -46,6 +48,8 @@ def leaving(seen: Seen) -> Wanted:
     """Endpoints go first, then what was reserved; only then is the Service let go."""
     if not marked(seen):
         return Wanted()
+    if seen.options.drain == "Retain" and not seen.service.deleting:
+        return replace(standing(seen), finalizer=False)  # all stays as it is, here and at the edge
     if live(seen):
         return Wanted(annotations=remembered(seen), finalizer=True)
     if not isinstance(seen.results.to(keep(seen, ())), Fresh):

@@ -9,7 +9,7 @@ from seamark.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark.api.ngrokingress import Domain
 from seamark.core.calls import Results
 from seamark.core.conditions import ConditionType
-from seamark.families.loadbalancer.edge import Timing
+from seamark.families.loadbalancer.edge import Drain, Timing
 from seamark.families.loadbalancer.endpoints import Policy
 from seamark.families.loadbalancer.service.wish import Mistake, Wish
 
@@ -52,12 +52,16 @@ CONDITIONS = (ACCEPTED, ASSIGNED)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is set for the whole family."""
+    """What is set for the whole family.
+
+    `drain`: before an uninstall everything is let go; what is at the edge is deleted there, or retained.
+    """
 
     lb_class: str = "ngrok"
     cluster: str = "kubernetes"
     cluster_domain: str = "svc.cluster.local"
     namespace: str = "seamark-system"  # the operator's own
+    drain: Drain = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ from seamark.families.loadbalancer.urls import Place
 def judge(seen: Seen, answers: Answers) -> ServiceStatus:
     wish = seen.wish
     if wish is None:
-        return going(seen) if seen.service.deleting else ServiceStatus(conditions=())
+        retained = seen.options.drain == "Retain"
+        return going(seen) if seen.service.deleting or retained else ServiceStatus(conditions=())
     accepted = accepted_as(seen, wish, answers)
     # Where nothing is changed, what runs stays, and so does what is said of it.
     ingress = stood(seen) if isinstance(wish, Mistake) or seen.rival is not None else ingress_of(seen, wish)
