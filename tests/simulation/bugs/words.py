@@ -50,7 +50,7 @@ BUGS = (
         (
             Change(
                 "core/speaker.py",
-                "stamp = Stamp(obj.metadata.generation,",
+                "stamp = Stamp(obj.metadata.generation or None,",
                 "stamp = Stamp(obj.metadata.generation + 1,",
             ),
         ),
