@@ -9,10 +9,11 @@ from seamark.api.meta import Condition
 from seamark.api.ngrokingress import Domain
 from seamark.core.apply import Answers
 from seamark.core.calls import Failed
-from seamark.core.source import Fresh, NotYet, Stale
+from seamark.core.source import NotYet, Stale
 from seamark.families.loadbalancer.hosts import host_of
 from seamark.families.loadbalancer.said import said, was_true
 from seamark.families.loadbalancer.service.reconcile import (
+    find,
     fixed_address,
     found,
     keep,
@@ -87,7 +88,7 @@ def assigned_as(
 ) -> Condition:
     if isinstance(wish, Mistake) or seen.rival is not None:
         return _kept(ingress, accepted)
-    edge = seen.results.to(keep(seen, wish.purposes)) if wish.chosen else None
+    edge = confirmation(seen, wish)
     if ingress:
         if isinstance(edge, Failed | Stale):
             return ASSIGNED.unknown("NotVerified", edge.message if isinstance(edge, Failed) else "Not confirmed lately")
@@ -97,13 +98,20 @@ def assigned_as(
     return _missing(seen, wish, accepted, edge)
 
 
+def confirmation(seen: Seen, wish: Wish) -> object:
+    """What the edge has answered about the address; a domain has an object of its own that tells."""
+    if wish.chosen:
+        return seen.results.to(keep(seen, wish.purposes))
+    return seen.results.to(find(seen, wish)) if fixed_address(wish) else None
+
+
 def _kept(ingress: tuple[LoadBalancerIngress, ...], accepted: Condition) -> Condition:
     if ingress:
         return ASSIGNED.unknown("NotVerified", "What runs stays as it is")
     return ASSIGNED.false("NotAccepted", accepted.message)
 
 
-def _missing(seen: Seen, wish: Wish, accepted: Condition, edge: Fresh[dict[str, str]] | object) -> Condition:
+def _missing(seen: Seen, wish: Wish, accepted: Condition, edge: object) -> Condition:
     """Why there is no address yet."""
     if isinstance(edge, Failed):
         return ASSIGNED.false("EdgeFailed", edge.message)
