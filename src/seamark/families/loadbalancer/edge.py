@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -131,6 +132,13 @@ class Work:
                 return await provider.close_endpoint(owner)
             case Look():
                 return await self._look()
+
+    async def keep_connected(self) -> None:
+        """Beside the workers, as long as there are any: then connections to the edge are closed in good order."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.provider.close()
 
     @property
     def _interval(self) -> float:

@@ -128,6 +128,7 @@ class Sight:
             reports=self.reports,
             perform=self._work.perform,
             spacing=self._work.timing.spacing,
+            companions=(self._work.keep_connected,),
         )
 
 
