@@ -17,6 +17,7 @@ from seamark.api.meta import Resource
 from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.cluster.network.closed import NODE
+from seamark.cluster.real.plane import ControlPlane
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
@@ -24,9 +25,11 @@ from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.seamark import seamark_edge
 from seamark.providers.edge.shelf import Freshness
 from tests.cluster.kubelet_machine import Machine, a_pod, echo_deployment, running_machine
+from tests.cluster.recorder import Recorder
 from tests.cluster.requests import eventually, install, request
 from tests.cluster.score_operator import running
 from tests.edge.running import RunningEdge
+from tests.status_rules import check
 
 TIMING = Timing(poll=1.0, verify=5.0, shelf_life=15.0, spacing=0.1, linger=20.0, soon=0.5)
 FRESHNESS = Freshness(TIMING.verify, TIMING.shelf_life)
@@ -165,6 +168,25 @@ def peopled(cluster: Balanced, name: str, agents: int = 1) -> Balanced:
     here.machine.apply(deployment, namespace=name)
     here.agents(agents)
     return here
+
+
+@contextmanager
+def services_recorded(plane: ControlPlane, namespace: str) -> Iterator[Recorder]:
+    """Every state of the Services of a namespace, judged by all rules that a kind without a generation can keep.
+
+    Those are all but 12 and 16, about generations, and 17: there is no first statement, as there is no definition of
+    ours that could make one.
+    """
+    recorder = Recorder(plane, SERVICES, namespace)
+    recorder.start()
+    try:
+        yield recorder
+    except BaseException:
+        recorder._stop.set()
+        raise
+    recorder.stop()
+    found = [one for history in recorder.histories.values() for one in check(history) if one.rule not in (12, 16, 17)]
+    assert not found, "\n".join(map(str, found))
 
 
 @contextmanager

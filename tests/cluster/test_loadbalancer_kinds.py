@@ -18,6 +18,7 @@ from seamark.families.loadbalancer.family import CRDS
 from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from tests.cluster.loadbalancer_world import services_recorded
 from tests.cluster.operator_under_test import until, writes
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install, request
@@ -133,6 +134,6 @@ def test_a_tcp_service_costs_five_writes_and_columns_tell(plane: ControlPlane, n
 
     with (
         recorded(plane, AgentEndpoint.RESOURCE, namespace=namespace),
-        recorded(plane, Service.RESOURCE, namespace=namespace),
+        services_recorded(plane, namespace),
     ):
         asyncio.run(story())

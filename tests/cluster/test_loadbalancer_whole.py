@@ -13,7 +13,6 @@ import pytest
 from seamark.cluster.network.closed import NODE
 from tests.cluster.loadbalancer_world import (
     PATIENCE,
-    SERVICES,
     Balanced,
     balanced_cluster,
     by_tcp,
@@ -21,8 +20,9 @@ from tests.cluster.loadbalancer_world import (
     operating,
     peopled,
     reaches,
+    services_recorded,
 )
-from tests.cluster.recorder import Recorder, recorded
+from tests.cluster.recorder import Recorder
 from tests.cluster.requests import eventually, request
 
 DENY = {"on_tcp_connect": [{"actions": [{"type": "deny"}]}]}
@@ -83,7 +83,7 @@ def test_a_custom_domain_shows_its_cname_target_and_never_itself(cluster: Balanc
     """Rules 13 to 17 and 21, failure 8 of others: a watch records every status that was ever shown."""
     with operating(cluster):
         here = peopled(cluster, "custom")
-        with recorded(here.machine.plane, SERVICES, namespace=here.namespace) as recorder:
+        with services_recorded(here.machine.plane, here.namespace) as recorder:
             here.serve("plain", {"url": f"tls://{CUSTOM}"})
             host, port = here.address("plain")
             assert host.endswith(".cname.edge.localhost")
