@@ -7,7 +7,7 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.cluster.network.closed import NODE
 from seamark.cluster.real.plane import ControlPlane
+from seamark.core.rbac import grants, rules
+from seamark.core.waker import Declaration
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
@@ -27,7 +29,7 @@ from seamark.providers.edge.shelf import Freshness
 from tests.cluster.kubelet_machine import Machine, a_pod, echo_deployment, running_machine
 from tests.cluster.recorder import Recorder
 from tests.cluster.requests import eventually, install, request
-from tests.cluster.score_operator import running
+from tests.cluster.score_operator import running_as
 from tests.edge.running import RunningEdge
 from tests.status_rules import check
 
@@ -37,6 +39,7 @@ MERGE = "application/merge-patch+json"
 AGENT = "from seamark.cli.agent import app; app()"
 PLURALS = {kind.RESOURCE.plural: kind.RESOURCE for kind in (AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy, Domain)}
 SERVICES = Resource("", "v1", "Service", "services")
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PATIENCE = 90.0
 
 Json = dict[str, Any]
@@ -191,9 +194,29 @@ def services_recorded(plane: ControlPlane, namespace: str) -> Iterator[Recorder]
 
 @contextmanager
 def operating(cluster: Balanced) -> Iterator[None]:
+    """The operator, with exactly the rights that follow from what it declares."""
     provider = seamark_edge(cluster.edge.api_url, cluster.edge.api_key, freshness=FRESHNESS)
-    with running(cluster.machine.plane, controllers(provider, Options(cluster="test"), TIMING), "admin"):
+    declared = controllers(provider, Options(cluster="test"), TIMING)
+    with running_as(cluster.machine.plane, declared, account(cluster.machine.plane, declared)):
         yield
+
+
+def account(plane: ControlPlane, declared: Iterable[Declaration]) -> str:
+    """A ServiceAccount for these controllers; its token."""
+    name, accounts = "seamark", "/api/v1/namespaces/default/serviceaccounts"
+    role = {"metadata": {"name": name}, "rules": rules({grant for one in declared for grant in grants(one)})}
+    binding = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
+    }
+    request(plane, "POST", accounts, {"metadata": {"name": name}})
+    request(plane, "POST", f"{RBAC}/clusterroles", role)
+    request(plane, "POST", f"{RBAC}/clusterrolebindings", binding)
+    made = request(plane, "POST", f"{accounts}/{name}/token", {"spec": {"expirationSeconds": 3600}})
+    assert made.code == 201, made.body
+    token: str = made.body["status"]["token"]
+    return token
 
 
 # ---- clients

@@ -14,7 +14,8 @@ from seamark.providers.edge.model import Owner
 from tests.simulation import loop
 from tests.simulation.loadbalancer.acts import AGENTS, CLOUDS, DOMAINS, SERVICES, STRATEGY, URL, annotate, patch, serve
 from tests.simulation.loadbalancer.scenario import CUSTOM, LoadBalancerScenario, ingress, services
-from tests.simulation.runner import rest, set_up
+from tests.simulation.runner import rest, set_up, simulate
+from tests.simulation.schedules import Schedule
 from tests.simulation.world import World
 
 FINALIZER = "k8s.ngrok.com/finalizer"
@@ -47,6 +48,15 @@ def marked(world: World) -> list[str]:
         for obj in world.store.objects(kind)
         if FINALIZER in obj["metadata"].get("finalizers", ())
     ]
+
+
+@pytest.mark.parametrize("fault", ["OUTSIDE_LOSES", "CRASH_AFTER", "HANG_AFTER", "OUTSIDE_HANGS"])
+def test_an_address_is_never_leaked_or_reserved_twice_whatever_reply_is_lost(fault: str) -> None:
+    """The first requests are those around a reservation; all others are in the attack of this family."""
+    set_up()
+    for number in range(1, 7):
+        outcome = simulate(Schedule.parse(f"loadbalancer/0/calm/{number}:{fault}"))
+        assert outcome.violation is None, "\n".join(outcome.story)
 
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
