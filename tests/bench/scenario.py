@@ -21,6 +21,7 @@ FAMILIES = {
     "core": "tests.bench.families.core",
     "dns": "tests.bench.families.dns",
     "score": "tests.bench.families.score",
+    "loadbalancer": "tests.bench.families.loadbalancer",
 }
 
 

@@ -21,6 +21,7 @@ class RunningEdge:
 
     def __init__(self, state: Path, **settings: object) -> None:
         self.state = state
+        self.host = str(settings.get("bind", "127.0.0.1"))
         low = free_port(101)
         self.ports = {
             name: free_port()
@@ -73,7 +74,7 @@ class RunningEdge:
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.ports['agent_port']}"
+        return f"{self.host}:{self.ports['agent_port']}"
 
     @property
     def ca(self) -> str:
@@ -85,7 +86,7 @@ class RunningEdge:
 
     @property
     def api_url(self) -> str:
-        return f"http://127.0.0.1:{self.ports['api_port']}"
+        return f"http://{self.host}:{self.ports['api_port']}"
 
     @property
     def api_key(self) -> str:
@@ -96,7 +97,7 @@ class RunningEdge:
         return (self.state / "log").read_text()
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['ops_port']}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{self.host}:{self.ports['ops_port']}{path}", timeout=5) as answer:
             text: str = answer.read().decode()
             return text
 

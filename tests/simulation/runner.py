@@ -19,6 +19,7 @@ from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
 from tests.simulation.invariants import check_record, check_secrets
+from tests.simulation.loadbalancer import LoadBalancerScenario
 from tests.simulation.sample.scenario import SampleScenario
 from tests.simulation.sample.unverified import UnverifiedScenario
 from tests.simulation.scenario import Scenario, Step, Violation
@@ -33,6 +34,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "dns": DnsScenario,
     "score": ScoreScenario,
     "score-runtime": ScoreRuntimeScenario,
+    "loadbalancer": LoadBalancerScenario,
 }
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again

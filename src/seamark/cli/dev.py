@@ -180,7 +180,8 @@ def examples_of(operator: Operator) -> list[tuple[str, bool, str]]:
     """Each object that has a summary: its name, whether that is True for its present generation, and in what words."""
     rows = []
     for controller in operator.loop.waker.controllers.values():
-        if isinstance(controller, Controller):
+        summed_up = isinstance(controller, Controller) and any(one.summary for one in controller.status.conditions)
+        if isinstance(controller, Controller) and summed_up:  # of Services, say, nobody sums up more than the address
             for obj in sorted(operator.informers[controller.kind].cache, key=lambda one: one.key):
                 said = summary(controller, obj)
                 true = said is not None and said.status == TRUE and said.observed_generation == obj.metadata.generation

@@ -119,7 +119,8 @@ class Play:
         said = {}
         keyed = ((obj, keys) for kind, keys in group.keyed.items() for obj in self._informers[kind].cache)
         for key in dict.fromkeys(key for obj, keys in keyed for key in keys(obj)):
-            seen = group.observe(self._view(), key, Results())
+            asked = group.observe(self._view(), key, Results())
+            seen = asked and group.observe(self._view(), key, self._results(group.desire(asked).calls))
             if seen is not None:
                 wanted = group.desire(seen)
                 group.reports.publish(key, group.report(seen, self._answers(wanted)))
@@ -161,7 +162,7 @@ class Play:
         for call in calls:
             if call.target in told:
                 answer = told[call.target]
-                outcome = Failed(answer["failed"]) if "failed" in answer else answer.get("value")
+                outcome = Failed(answer["failed"]) if "failed" in answer else given_answer(call, answer.get("value"))
                 answers[call.target] = Results.answer(call, outcome, 0.0 if answer.get("stale") else FOR_EVER)
         return Results(answers, 0.0)
 
@@ -169,6 +170,12 @@ class Play:
         refused = self._given.get("refused") or {}
         refusals = {role: Refusal(**refused[role]) for role in wanted.children if role in refused}
         return Answers({role: child for role, child in wanted.children.items() if role not in refusals}, refusals)
+
+
+def given_answer(call: Call[Any], value: Any) -> Any:
+    """An action may name the type of its answers."""
+    kind = getattr(call.action, "ANSWER", None)
+    return value if kind is None else msgspec.convert(value, kind)
 
 
 def shown_wants(wanted: Wanted) -> dict[str, Any]:

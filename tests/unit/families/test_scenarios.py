@@ -11,12 +11,14 @@ from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
 from seamark.families.gateway.controllers import controllers as gateway
+from seamark.families.loadbalancer.controllers import controllers as loadbalancer
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
+from seamark.providers.edge.memory import memory_edge
 from tests.unit.families.dns.given import dns
 from tests.unit.families.scenarios import check, files
 
@@ -26,6 +28,10 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "gateway/httproute": gateway,
     "dns/dnsendpoint": dns,
     "bindings/boundendpoint": lambda: bindings(Settings()),
+    **{
+        f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())
+        for kind in ("service", "agentendpoint", "cloudendpoint", "domain", "trafficpolicy")
+    },
     "score/registrar": lambda: (registrar(),),
     "score/mirror": lambda: (mirror(),),
     "score/orchestrator": lambda: (orchestrator(),),

@@ -10,11 +10,13 @@ from __future__ import annotations
 from seamark.providers.edge.model import Capabilities
 from seamark.providers.edge.remote import RemoteEdge
 from seamark.providers.edge.rest import Door, Pace, RestCalls
+from seamark.providers.edge.shelf import Freshness
 
 API = "https://api.ngrok.com"
 # The service allows about 120 requests a minute to an account; others of the account want some of them.
 CAPABILITIES = Capabilities(name="ngrok", requests_per_minute=100, bindings=True, own_agent=False, custom_ca=False)
 
 
-def ngrok_cloud(key: str, base_url: str = API) -> RemoteEdge:
-    return RemoteEdge(RestCalls(Door(base_url, key), Pace(CAPABILITIES.requests_per_minute)), CAPABILITIES)
+def ngrok_cloud(key: str, base_url: str = API, freshness: Freshness | None = None) -> RemoteEdge:
+    calls = RestCalls(Door(base_url, key), Pace(CAPABILITIES.requests_per_minute))
+    return RemoteEdge(calls, CAPABILITIES, freshness)

@@ -70,6 +70,8 @@ class RemoteEdge:
         found = await self._domains.find(owner)
         if found is not None and found["domain"] != domain:
             await self._domains.drop(owner)  # the owner wants another name now
+        elif found is None and (there := await self._domain_by_hand(domain, float("inf"))) is not None:
+            return there
         body: Fields = {
             "domain": domain,
             "description": wanted.description or _words(owner),
@@ -80,11 +82,14 @@ class RemoteEdge:
         try:
             return _domain(await self._domains.make(owner, body))
         except Exists:
-            # The account's owner may have reserved it by hand: then it is there for us, and stays when we go.
-            there = await self._domains.search(lambda item: bool(item["domain"] == domain), patience=0.0)
-            if there is None or Owner.of(there.get("metadata") or "") is not None:
+            if (there := await self._domain_by_hand(domain, 0.0)) is None:
                 raise
-            return _domain(there)
+            return there
+
+    async def _domain_by_hand(self, domain: str, patience: float) -> Domain | None:
+        """One that the account's owner has reserved: it is there for us, and stays when we go."""
+        found = await self._domains.search(lambda item: bool(item["domain"] == domain), patience)
+        return None if found is None or Owner.of(found.get("metadata") or "") is not None else _domain(found)
 
     async def retain_domain(self, owner: Owner) -> None:
         await self._domains.disown(owner)

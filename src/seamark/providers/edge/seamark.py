@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import ssl
+from dataclasses import replace
 
 from seamark.providers.edge.model import Capabilities
 from seamark.providers.edge.remote import RemoteEdge
 from seamark.providers.edge.rest import Door, Pace, RestCalls
+from seamark.providers.edge.shelf import Freshness
 
 CAPABILITIES = Capabilities(name="seamark", requests_per_minute=1200, bindings=True, own_agent=True, custom_ca=True)
 
 
-def seamark_edge(base_url: str, key: str, ca: str = "") -> RemoteEdge:
-    """The edge at this API address; `ca` is the file of its CA where the API is served with TLS."""
+def seamark_edge(
+    base_url: str, key: str, ca: str = "", freshness: Freshness | None = None, requests_per_minute: int = 0
+) -> RemoteEdge:
+    """The edge at this API address; `ca` is the file of its CA where the API is served with TLS.
+
+    `requests_per_minute` is for an edge that was set up to take more than the usual.
+    """
     context = ssl.create_default_context(cafile=ca) if ca else None
-    return RemoteEdge(RestCalls(Door(base_url, key, context), Pace(CAPABILITIES.requests_per_minute)), CAPABILITIES)
+    capabilities = replace(CAPABILITIES, requests_per_minute=requests_per_minute or CAPABILITIES.requests_per_minute)
+    calls = RestCalls(Door(base_url, key, context), Pace(capabilities.requests_per_minute))
+    return RemoteEdge(calls, capabilities, freshness)

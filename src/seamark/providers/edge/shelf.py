@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from seamark.core.clock import Clock, SystemClock
-from seamark.core.errors import Exists, Gone, Retry, SeamarkError, Uncertain
+from seamark.core.errors import Exists, Gone, Retry, Uncertain
 from seamark.providers.edge.calls import Calls, Kind
 from seamark.providers.edge.model import Fields, Owner
 
@@ -76,6 +76,9 @@ class Shelf:
                 if owner not in found:
                     raise
                 return found[owner]
+            except BaseException:
+                self._found = None  # given up in the middle: nobody knows what came of it
+                raise
             self._note(owner, made)
             return made
 
@@ -88,7 +91,7 @@ class Shelf:
                 body = {**body, "metadata": _marked(owner, body)}
             try:
                 changed = await self._calls.update(self._kind, found[owner]["id"], body)
-            except SeamarkError:
+            except BaseException:
                 self._found = None
                 raise
             self._note(owner, changed)
@@ -168,7 +171,7 @@ class Shelf:
     async def _list(self) -> dict[Owner, Fields]:
         asked = self._freshness.clock.monotonic()
         async with self._listing:
-            if self._found is not None and self._listed > asked:
+            if self._found is not None and self._listed >= asked:
                 return self._found  # somebody was quicker
             self._meanwhile.clear()
             began = self._freshness.clock.monotonic()

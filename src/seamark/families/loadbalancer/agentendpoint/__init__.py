@@ -1,0 +1,1 @@
+"""AgentEndpoint: an endpoint that agents hold."""

@@ -1,0 +1,1 @@
+"""CloudEndpoint: an endpoint that the edge keeps."""

@@ -1,0 +1,1 @@
+"""Domain: a host name, reserved at the edge."""

@@ -1,0 +1,133 @@
+"""What both kinds of endpoint have in common: the policy that they name, and the Domain of their host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seamark.api.meta import Condition, Key
+from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, DomainRef, NgrokTrafficPolicy
+from seamark.api.ngrokingress import Domain
+from seamark.core.conditions import ConditionType
+from seamark.core.view import View
+from seamark.families.loadbalancer.hosts import HostReport, Hosts, named_host
+from seamark.families.loadbalancer.names import FROM_POLICY
+from seamark.families.loadbalancer.policies import BadPolicy, check
+from seamark.families.loadbalancer.said import said
+
+PENDING = {"Pending": "Nobody has looked yet, or nobody has answered"}
+INLINE, NONE = "inline", "none"
+
+POLICY_APPLIED = ConditionType(
+    "TrafficPolicyApplied",
+    meaning="The endpoint's policy is in force at the edge",
+    reasons={
+        "TrafficPolicyApplied": "It is, or there is none",
+        "TrafficPolicyError": "It is missing, can't be read, or was refused; the last good one stays in force",
+        **PENDING,
+    },
+)
+DOMAIN_READY = ConditionType(
+    "DomainReady",
+    meaning="The host that the endpoint is reached by is reserved at the edge",
+    reasons={
+        "DomainReady": "It is, or no host is needed",
+        "DomainCreating": "The Domain is not there yet, or the edge has not answered",
+        "NgrokAPIError": "The Domain can't be made",
+        **PENDING,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy that is wanted. `error`: why it is not known; then `document` is what is in force as far as known."""
+
+    name: str
+    document: Mapping[str, Any] | None = None
+    error: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known what is wanted at the edge."""
+        return not self.error or self.document is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The Domain of an endpoint's host: as the group found it, and as it stands. `needed` is False without a host."""
+
+    needed: bool
+    report: HostReport | None = None
+    domain: Domain | None = None
+
+    @property
+    def ref(self) -> DomainRef | None:
+        if self.domain is None:
+            return None
+        return DomainRef(name=self.domain.metadata.name, namespace=self.domain.metadata.namespace)
+
+    @property
+    def reserved(self) -> bool:
+        """The edge has it, so that endpoints can be opened there."""
+        if not self.needed:
+            return True
+        condition = said(self.domain, "DomainCreated") if self.domain is not None else None
+        return condition is not None and condition.status == "True"
+
+
+def host_seen(view: View, hosts: Hosts, obj: AgentEndpoint | CloudEndpoint) -> Host:
+    name = named_host(obj)
+    if not name:
+        return Host(needed=False)
+    report = hosts.of(view, obj.metadata.namespace, name)
+    domain = view.get(Domain, Key(obj.metadata.namespace, report.name)) if report and report.name else None
+    return Host(True, report, domain)
+
+
+def policy_seen(view: View, obj: AgentEndpoint | CloudEndpoint) -> Policy:
+    policy = obj.spec.traffic_policy
+    name: str = getattr(obj.spec, "traffic_policy_name", "")  # only CloudEndpoints have the deprecated fields
+    if policy is not None and policy.target_ref is not None:
+        name = policy.target_ref.name
+    if name:
+        return named_policy(view, obj.metadata.namespace, name)
+    inline = None
+    if policy is not None:
+        inline = policy.inline if policy.inline is not None else getattr(policy, "policy", None)
+    source = obj.annotation(FROM_POLICY)
+    if source:
+        return Policy(source, inline, named_policy(view, obj.metadata.namespace, source).error)
+    if inline is None:
+        return Policy(NONE)
+    try:
+        check(inline)
+    except BadPolicy as bad:
+        return Policy(INLINE, None, bad.message)
+    return Policy(INLINE, inline)
+
+
+def named_policy(view: View, namespace: str, name: str) -> Policy:
+    """An NgrokTrafficPolicy: its document, or why it can't be used."""
+    found = view.intent(NgrokTrafficPolicy, Key(namespace, name))
+    if found is None or found.deleting:
+        return Policy(name, None, f"NgrokTrafficPolicy {name} is not there")
+    document = found.spec.policy or {}
+    try:
+        check(document)
+    except BadPolicy as bad:
+        return Policy(name, None, f"NgrokTrafficPolicy {name} can't be used: {bad.message}")
+    return Policy(name, document)
+
+
+def domain_ready(host: Host) -> Condition:
+    if not host.needed:
+        return DOMAIN_READY.true("DomainReady", "No domain is needed")
+    if host.report is not None and host.report.refusal:
+        return DOMAIN_READY.false("NgrokAPIError", host.report.refusal)
+    condition = said(host.domain, "Ready") if host.domain is not None else None
+    if condition is None or condition.status == "Unknown":
+        words = condition.message if condition is not None else "The Domain is not there yet"
+        return DOMAIN_READY.not_yet("DomainCreating", words)
+    return DOMAIN_READY.worst_of(condition, otherwise=("DomainReady", "The domain is ready"))

@@ -1,0 +1,1 @@
+"""NgrokTrafficPolicy: what is done with connections, for the endpoints that name it."""

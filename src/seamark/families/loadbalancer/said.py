@@ -1,0 +1,20 @@
+"""What an object's own status says of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from seamark.api.meta import Condition
+
+
+def said(obj: Any, name: str) -> Condition | None:
+    """A condition of an object, if it speaks of what the object is now."""
+    conditions: Iterable[Condition] = (obj.status.conditions if obj.status is not None else None) or ()
+    generation = obj.metadata.generation or None
+    return next((one for one in conditions if one.type == name and one.observed_generation == generation), None)
+
+
+def was_true(obj: Any, name: str) -> bool:
+    condition = said(obj, name)
+    return condition is not None and condition.status == "True"

@@ -1,0 +1,1 @@
+"""Service: of type LoadBalancer and our class, reached through endpoints at the edge."""

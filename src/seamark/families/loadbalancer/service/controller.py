@@ -1,0 +1,137 @@
+"""The wiring of Services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seamark.api.core import Service
+from seamark.api.meta import Key, Object
+from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark.api.ngrokingress import Domain
+from seamark.core.cache import Index
+from seamark.core.calls import Results
+from seamark.core.controller import Controller
+from seamark.core.status import ByManager
+from seamark.core.view import View
+from seamark.families.loadbalancer.edge import Work
+from seamark.families.loadbalancer.endpoints import named_policy
+from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.service.notices import announce
+from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
+from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
+from seamark.families.loadbalancer.service.status import judge
+from seamark.families.loadbalancer.service.wish import Wish, claims, held, wish
+
+
+class Wiring:
+    """What the keys of Services read."""
+
+    def __init__(self, work: Work, options: Options) -> None:
+        self._work = work
+        self._options = options
+        self._claims = Index(Service, self._places, "services by the places that they claim")
+        self._agents = Index(AgentEndpoint, _owners, "agent endpoints of a service")
+        self._clouds = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
+
+    def ours(self, service: Service) -> bool:
+        spec = service.spec
+        return spec is not None and spec.type == "LoadBalancer" and spec.load_balancer_class == self._options.lb_class
+
+    def _places(self, service: Service) -> Iterable[str]:
+        return claims(service) if self.ours(service) else ()
+
+    def observe(self, view: View, service: Service, results: Results) -> Seen | None:
+        ours = self.ours(service)
+        if not ours and not touched(service):
+            return None
+        drained = bool(self._options.drain)
+        if drained and FINALIZER not in (service.metadata.finalizers or ()):
+            return None
+        wanted = wish(service) if ours and not service.deleting and not drained else None
+        seen = Seen(
+            service,
+            wanted,
+            results,
+            agents=view.by(self._agents, service.uid),
+            clouds=view.by(self._clouds, service.uid),
+            options=self._options,
+            timing=self._work.timing,
+        )
+        return self._with(view, seen, wanted) if isinstance(wanted, Wish) else seen
+
+    def _with(self, view: View, seen: Seen, wanted: Wish) -> Seen:
+        namespace = seen.service.metadata.namespace
+        return Seen(
+            seen.service,
+            wanted,
+            seen.results,
+            agents=seen.agents,
+            clouds=seen.clouds,
+            policy=named_policy(view, namespace, wanted.policy) if wanted.policy else None,
+            rival=self._rival(view, seen.service, wanted),
+            domain=domain_of(view, seen) if wanted.place.scheme == "tls" else None,
+            options=seen.options,
+            timing=seen.timing,
+        )
+
+    def _rival(self, view: View, service: Service, wanted: Wish) -> Service | None:
+        """Who has the place that this Service names. The first keeps it; those who pool share it."""
+        if not wanted.place.fixed:
+            return None
+        key = wanted.place.key
+        others = [one for one in view.by(self._claims, key) if one.uid != service.uid]
+        if wanted.pooling:
+            others = [one for one in others if not _pools(one)]
+        first = min((*others, service), key=lambda one: _rank(one, key))
+        return None if first.uid == service.uid else first
+
+    def controller(self) -> Controller[Seen]:
+        return Controller(
+            name="services",
+            kind=Service,
+            reads=(NgrokTrafficPolicy, Domain),
+            indexes=(self._claims, self._agents, self._clouds),
+            children=(AgentEndpoint, CloudEndpoint),
+            observe=self.observe,
+            desire=desire,
+            judge=judge,
+            announce=announce,
+            status=ByManager(manager="seamark-loadbalancer", conditions=CONDITIONS, fields=("load_balancer",)),
+            finalizer=FINALIZER,
+            annotations=ANNOTATIONS,
+            perform=self._work.perform,
+            shelf_life=self._work.timing.shelf_life,
+            linger=self._work.timing.linger,
+        )
+
+
+def touched(service: Service) -> bool:
+    """Whether anything of ours is on it."""
+    types = {condition.name for condition in CONDITIONS}
+    said = service.status is not None and any(one.type in types for one in service.status.conditions or ())
+    return said or FINALIZER in (service.metadata.finalizers or ()) or any(map(service.annotation, ANNOTATIONS))
+
+
+def domain_of(view: View, seen: Seen) -> Domain | None:
+    """The Domain that the endpoint's own status refers to; the one that the edge keeps comes first."""
+    for child in seen.endpoints:
+        status = child.status
+        if status is None or status.domain_ref is None or status.observed_generation != child.metadata.generation:
+            continue
+        found = view.get(Domain, Key(child.metadata.namespace, status.domain_ref.name))
+        if found is not None:
+            return found
+    return None
+
+
+def _owners(child: Object) -> Iterable[str]:
+    return (reference.uid for reference in child.metadata.owner_references or ())
+
+
+def _pools(service: Service) -> bool:
+    other = wish(service)
+    return isinstance(other, Wish) and other.pooling
+
+
+def _rank(service: Service, key: str) -> tuple[bool, str, str]:
+    return key not in held(service), service.metadata.creation_timestamp or "", service.uid

@@ -1,0 +1,85 @@
+"""What a Service's decisions are made from, and every word that its status can say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from seamark.api.core import Service
+from seamark.api.ngrok import AgentEndpoint, CloudEndpoint
+from seamark.api.ngrokingress import Domain
+from seamark.core.calls import Results
+from seamark.core.conditions import ConditionType
+from seamark.families.loadbalancer.edge import Drain, Timing
+from seamark.families.loadbalancer.endpoints import Policy
+from seamark.families.loadbalancer.service.wish import Mistake, Wish
+
+ACCEPTED = ConditionType(
+    "k8s.ngrok.com/Accepted",
+    meaning="What the Service asks for can be done",
+    reasons={
+        "Accepted": "It can",
+        "InvalidMappingStrategy": "The annotation mapping-strategy has a value that is not known; what runs stays",
+        "InvalidURL": "The annotation url can't be read; what runs stays",
+        "UnsupportedScheme": "The annotation url has a scheme that is for no load balancer; what runs stays",
+        "InvalidAnnotation": "Another annotation has a value that is not known; what runs stays",
+        "InvalidSourceRanges": "A source range is no CIDR; what runs stays",
+        "NoPorts": "There are no ports, so there are no endpoints",
+        "UnsupportedProtocol": "Some ports are of a protocol that the edge can't carry; the others are served",
+        "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
+        "Taken": "Another Service has the address or domain; the first keeps it",
+        "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
+        "TrafficPolicyError": "The policy is missing or can't be read; the last good one stays in force",
+        "EndpointRefused": "The API server or the edge refused an endpoint; the message has its words",
+    },
+)
+ASSIGNED = ConditionType(
+    "k8s.ngrok.com/AddressAssigned",
+    meaning="The status shows the address at which the Service is reached",
+    reasons={
+        "AddressAssigned": "The edge has confirmed it",
+        "NotAccepted": "There is none, as what the Service asks for can't be done",
+        "Reserving": "The edge has not answered yet",
+        "EdgeFailed": "The edge refused an address, or did not answer; the message has its words",
+        "WaitingForPolicy": "No endpoint opens before its policy is there",
+        "WaitingForEndpoint": "The endpoint is not made yet",
+        "WaitingForDomain": "The domain is not reserved yet, so it is not known which name to show",
+        "NotVerified": "The edge has not confirmed the address for a while",
+        "Releasing": "The Service is being deleted: the edge is asked to release its address",
+    },
+)
+CONDITIONS = (ACCEPTED, ASSIGNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is set for the whole family.
+
+    `drain`: before an uninstall everything is let go; what is at the edge is deleted there, or retained.
+    """
+
+    lb_class: str = "ngrok"
+    cluster: str = "kubernetes"
+    cluster_domain: str = "svc.cluster.local"
+    namespace: str = "seamark-system"  # the operator's own
+    drain: Drain = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`wish` is None for a Service that is not ours, or not any more. Children are those that the cluster has."""
+
+    service: Service
+    wish: Wish | Mistake | None
+    results: Results
+    agents: tuple[AgentEndpoint, ...] = ()
+    clouds: tuple[CloudEndpoint, ...] = ()
+    policy: Policy | None = None
+    rival: Service | None = None
+    domain: Domain | None = None  # the one that the endpoint refers to
+    options: Options = field(default_factory=Options)
+    timing: Timing = field(default_factory=Timing)
+
+    @property
+    def endpoints(self) -> tuple[AgentEndpoint | CloudEndpoint, ...]:
+        """All children, those that the edge keeps first."""
+        return (*self.clouds, *self.agents)

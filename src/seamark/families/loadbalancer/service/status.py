@@ -1,0 +1,171 @@
+"""What is said on a Service: its address, and why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seamark.api.core import IngressPort, LoadBalancerIngress, LoadBalancerStatus, ServiceStatus
+from seamark.api.meta import Condition
+from seamark.api.ngrokingress import Domain
+from seamark.core.apply import Answers
+from seamark.core.calls import Failed
+from seamark.core.source import NotYet, Stale
+from seamark.families.loadbalancer.hosts import host_of
+from seamark.families.loadbalancer.said import said, was_true
+from seamark.families.loadbalancer.service.reconcile import (
+    find,
+    fixed_address,
+    found,
+    keep,
+    not_reserved,
+    taken,
+)
+from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, Seen
+from seamark.families.loadbalancer.service.wish import FIRST, Mistake, Wish, computed
+from seamark.families.loadbalancer.urls import Place
+
+
+def judge(seen: Seen, answers: Answers) -> ServiceStatus:
+    wish = seen.wish
+    if wish is None:
+        retained = seen.options.drain == "Retain"
+        return going(seen) if seen.service.deleting or retained else ServiceStatus(conditions=())
+    accepted = accepted_as(seen, wish, answers)
+    # Where nothing is changed, what runs stays, and so does what is said of it.
+    ingress = stood(seen) if isinstance(wish, Mistake) or seen.rival is not None else ingress_of(seen, wish)
+    assigned = assigned_as(seen, wish, accepted, ingress)
+    return ServiceStatus(conditions=(accepted, assigned), load_balancer=LoadBalancerStatus(ingress=ingress or None))
+
+
+def going(seen: Seen) -> ServiceStatus:
+    """Told only where it takes its time: why the edge does not release it."""
+    before = seen.service.status or ServiceStatus(conditions=())
+    kept = [condition for condition in before.conditions or () if condition.type == ACCEPTED.name]
+    match seen.results.to(keep(seen, ())):
+        case Failed(message=message):
+            assigned = ASSIGNED.unknown("Releasing", f"The edge does not release it: {message}")
+            return ServiceStatus(conditions=(*kept, assigned), load_balancer=before.load_balancer)
+    ours = tuple(one for one in before.conditions or () if one.type in (ACCEPTED.name, ASSIGNED.name))
+    return ServiceStatus(conditions=ours, load_balancer=before.load_balancer)
+
+
+def stood(seen: Seen) -> tuple[LoadBalancerIngress, ...]:
+    status = seen.service.status
+    return (status.load_balancer.ingress or ()) if status is not None else ()
+
+
+def accepted_as(seen: Seen, wish: Wish | Mistake, answers: Answers) -> Condition:  # noqa: PLR0911  one row per reason
+    if isinstance(wish, Mistake):
+        return ACCEPTED.false(wish.reason, wish.message)
+    if seen.rival is not None:
+        return ACCEPTED.false("Taken", taken(seen, wish))
+    if fixed_address(wish) and found(seen, wish) is False:
+        return ACCEPTED.false("AddressNotReserved", not_reserved(wish))
+    if lacks := wish.lacks:
+        return ACCEPTED.false(lacks.reason, lacks.message)
+    if seen.policy is not None and seen.policy.error:
+        return ACCEPTED.false("TrafficPolicyError", seen.policy.error)
+    if refused := next(iter(answers.refusals.values()), None):
+        return ACCEPTED.false("EndpointRefused", refused.message)
+    return of_endpoints(seen) or ACCEPTED.true("Accepted", "The Service can be reached as it asks")
+
+
+def of_endpoints(seen: Seen) -> Condition | None:
+    """What the edge refuses is told where the user looks."""
+    for child in seen.endpoints:
+        policy = said(child, "TrafficPolicyApplied")
+        if policy is not None and policy.status == "False":
+            return ACCEPTED.false("TrafficPolicyError", policy.message)
+        for name in ("CloudEndpointCreated", "EndpointCreated"):
+            created = said(child, name)
+            if created is not None and created.status == "False" and created.reason != "NoAgent":
+                return ACCEPTED.false("EndpointRefused", created.message)
+    return None
+
+
+def assigned_as(
+    seen: Seen, wish: Wish | Mistake, accepted: Condition, ingress: tuple[LoadBalancerIngress, ...]
+) -> Condition:
+    if isinstance(wish, Mistake) or seen.rival is not None:
+        return _kept(ingress, accepted)
+    edge = confirmation(seen, wish)
+    if ingress:
+        if isinstance(edge, Failed | Stale):
+            return ASSIGNED.unknown("NotVerified", edge.message if isinstance(edge, Failed) else "Not confirmed lately")
+        if isinstance(edge, NotYet):
+            return ASSIGNED.not_yet("Reserving", "The edge has not confirmed the address yet")
+        return ASSIGNED.true("AddressAssigned", "The Service is reached at the address in its status")
+    return _missing(seen, wish, accepted, edge)
+
+
+def confirmation(seen: Seen, wish: Wish) -> object:
+    """What the edge has answered about the address; a domain has an object of its own that tells."""
+    if wish.chosen:
+        return seen.results.to(keep(seen, wish.purposes))
+    return seen.results.to(find(seen, wish)) if fixed_address(wish) else None
+
+
+def _kept(ingress: tuple[LoadBalancerIngress, ...], accepted: Condition) -> Condition:
+    if ingress:
+        return ASSIGNED.unknown("NotVerified", "What runs stays as it is")
+    return ASSIGNED.false("NotAccepted", accepted.message)
+
+
+def _missing(seen: Seen, wish: Wish, accepted: Condition, edge: object) -> Condition:
+    """Why there is no address yet."""
+    if isinstance(edge, Failed):
+        return ASSIGNED.false("EdgeFailed", edge.message)
+    if accepted.status == "False" and accepted.reason == "TrafficPolicyError":
+        return ASSIGNED.false("WaitingForPolicy", accepted.message)
+    if accepted.status == "False":
+        return ASSIGNED.false("NotAccepted", accepted.message)
+    if isinstance(edge, NotYet) or (fixed_address(wish) and found(seen, wish) is None):
+        return ASSIGNED.not_yet("Reserving", "The edge has not answered yet")
+    if wish.place.scheme == "tls" and front(seen, wish.place) is not None:
+        return ASSIGNED.not_yet("WaitingForDomain", "The domain is not reserved yet")
+    return ASSIGNED.not_yet("WaitingForEndpoint", "The endpoint is not made yet")
+
+
+# ---- the address
+
+
+def ingress_of(seen: Seen, wish: Wish) -> tuple[LoadBalancerIngress, ...]:
+    """From the computed URLs alone, and only while there are endpoints at them."""
+    if fixed_address(wish) and found(seen, wish) is False:
+        return ()
+    places = computed(seen.service, wish)
+    if FIRST not in places:
+        return ()
+    hosts: dict[str, list[int]] = {}
+    for where in places.values():
+        if front(seen, where) is not None and (host := shown(seen, where)):
+            hosts.setdefault(host, []).append(where.port)
+    return tuple(_entry(host, ports) for host, ports in hosts.items())
+
+
+def front(seen: Seen, where: Place) -> object | None:
+    """The endpoint that clients reach at this place: of either kind, as long as one gives way to the other."""
+    return next((child for child in seen.endpoints if child.spec.url == str(where)), None)
+
+
+def shown(seen: Seen, where: Place) -> str:
+    """The name to show for a place: "" while it is not known."""
+    if where.scheme == "tcp":
+        return where.host
+    domain = seen.domain
+    if domain is None or host_of(domain) != where.host or not reserved(domain):
+        return ""
+    assert domain.status is not None
+    return domain.status.cname_target or domain.status.domain
+
+
+def reserved(domain: Domain) -> bool:
+    """The edge has answered: only now is it known whether the name is its own, or needs a record elsewhere."""
+    return was_true(domain, "DomainCreated") and domain.status is not None and bool(domain.status.id)
+
+
+def _entry(host: str, ports: Iterable[int]) -> LoadBalancerIngress:
+    listed = tuple(IngressPort(port=port, protocol="TCP") for port in ports)
+    if host.replace(".", "").isdigit() or ":" in host:
+        return LoadBalancerIngress(ip=host, ip_mode="Proxy", ports=listed)
+    return LoadBalancerIngress(hostname=host, ports=listed)

@@ -1,0 +1,152 @@
+"""What is at an edge, kept in mind: by few requests, and never wrong about our own things."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from seamark.core.errors import Retry
+from seamark.providers.edge.calls import Kind
+from seamark.providers.edge.memory import MemoryCalls
+from seamark.providers.edge.model import Fields, Owner
+from seamark.providers.edge.shelf import Freshness, Shelf
+
+OWNER = Owner("cluster", "shop", "web", "uid-1")
+
+
+class Clock:
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> datetime:
+        return datetime.fromtimestamp(self.now, UTC)
+
+
+class Gated(MemoryCalls):
+    """Each call waits at a gate: `before` it takes effect, or `after`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: dict[str, asyncio.Event] = {}
+        self.after: dict[str, asyncio.Event] = {}
+        self.down = False
+        self.at_once = self.most = 0
+
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
+        if self.down:
+            raise Retry("the edge is closed")
+        found = await super().listed(kind, limit=limit, where=where)
+        await self._pass(self.after, "listed")
+        return found
+
+    async def create(self, kind: Kind, body: Fields) -> Fields:
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await self._pass(self.before, "create")
+        made = await super().create(kind, body)
+        await self._pass(self.after, "create")
+        self.at_once -= 1
+        return made
+
+    async def _pass(self, gates: dict[str, asyncio.Event], name: str) -> None:
+        await asyncio.sleep(0)
+        if name in gates:
+            await gates[name].wait()
+
+
+def told(story: Callable[[Gated, Shelf, Clock], Awaitable[None]]) -> None:
+    async def program() -> None:
+        calls, clock = Gated(), Clock()
+        await story(calls, Shelf(calls, Kind.ADDRESSES, Freshness(60.0, 180.0, clock)), clock)
+
+    asyncio.run(program())
+
+
+async def turns(count: int = 10) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_owners_do_not_wait_for_each_other_and_one_listing_serves_all() -> None:
+    async def story(calls: Gated, shelf: Shelf, _clock: Clock) -> None:
+        owners = [Owner("cluster", "shop", "web", f"uid-{number}") for number in range(20)]
+        await asyncio.gather(*(shelf.make(owner, {}) for owner in owners))
+        assert calls.most > 1
+        assert calls.requests == 21
+
+    told(story)
+
+
+def test_a_call_that_is_given_up_in_the_middle_has_had_its_effect() -> None:
+    """A lost reply: the next try finds what the first one made."""
+
+    async def story(calls: Gated, shelf: Shelf, _clock: Clock) -> None:
+        calls.after["create"] = asyncio.Event()
+        trying = asyncio.create_task(shelf.make(OWNER, {}))
+        await turns()
+        trying.cancel()
+        await asyncio.gather(trying, return_exceptions=True)
+        calls.after.clear()
+        made = await shelf.make(OWNER, {})
+        assert [item["id"] for item in await calls.listed(Kind.ADDRESSES)] == [made["id"]]
+
+    told(story)
+
+
+def test_what_was_made_and_deleted_while_a_listing_was_under_way_counts() -> None:
+    async def story(calls: Gated, shelf: Shelf, clock: Clock) -> None:
+        other = Owner("cluster", "shop", "old", "uid-2")
+        await shelf.make(other, {})
+        clock.now = 10.0
+        calls.after["listed"] = asyncio.Event()  # the answer is made, and on its way
+        listing = asyncio.create_task(shelf.refresh())
+        await turns()
+        made = await shelf.make(OWNER, {})
+        await shelf.drop(other)
+        calls.after["listed"].set()
+        found = await listing
+        assert found == {OWNER: made}
+        assert await shelf.make(OWNER, {}) == made
+        assert await shelf.find(other) is None
+
+    told(story)
+
+
+def test_an_edge_that_does_not_answer_changes_nothing_for_a_while() -> None:
+    async def story(calls: Gated, shelf: Shelf, clock: Clock) -> None:
+        made = await shelf.make(OWNER, {})
+        calls.down, clock.now = True, 170.0
+        assert await shelf.find(OWNER) == made
+        clock.now = 190.0
+        with pytest.raises(Retry):
+            await shelf.find(OWNER)
+
+    told(story)
+
+
+def test_what_was_lost_there_is_noticed_when_the_listing_has_aged() -> None:
+    async def story(calls: Gated, shelf: Shelf, clock: Clock) -> None:
+        made = await shelf.make(OWNER, {})
+        await calls.delete(Kind.ADDRESSES, made["id"])
+        assert await shelf.make(OWNER, {}) == made
+        clock.now = 61.0
+        again = await shelf.make(OWNER, {})
+        assert again["id"] != made["id"]
+
+    told(story)
+
+
+def test_what_is_said_beside_the_mark_stays() -> None:
+    async def story(calls: Gated, shelf: Shelf, _clock: Clock) -> None:
+        for said in ('{"team":"a"}', "just words", "[1]"):
+            owner = Owner("cluster", "shop", said, "uid")
+            made = await shelf.make(owner, {"metadata": said})
+            assert Owner.of(made["metadata"]) == owner
+        assert '"team":"a"' in (await calls.listed(Kind.ADDRESSES))[2]["metadata"]
+
+    told(story)
