@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seamark.core.waker import Declaration
+from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
 from seamark.families.gateway.controllers import controllers as gateway
@@ -17,6 +18,7 @@ from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
+from seamark.providers.edge.memory import memory_edge
 from tests.unit.families.dns.given import dns
 from tests.unit.families.scenarios import check, files
 
@@ -25,7 +27,7 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
     "dns/dnsendpoint": dns,
-    "bindings/boundendpoint": lambda: bindings(Settings()),
+    "bindings/boundendpoint": lambda: bindings(Settings(), Means(memory_edge()))[:2],
     "score/registrar": lambda: (registrar(),),
     "score/mirror": lambda: (mirror(),),
     "score/orchestrator": lambda: (orchestrator(),),

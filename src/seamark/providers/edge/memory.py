@@ -39,9 +39,13 @@ class MemoryCalls:
         """An agent brings an endpoint online; gives its id."""
         made = self._new(Kind.ENDPOINTS, {"type": "agent", "url": url, "metadata": metadata})
         made |= {"bindings": list(bindings), "public_url": url, "proto": url.partition("://")[0]}
+        made["uri"] = f"/endpoints/{made['id']}"
         made["tunnel_session"] = {"id": f"ts_{next(self._numbers):08}"}
         ident: str = made["id"]
         return ident
+
+    def agent_leaves(self, ident: str) -> None:
+        self._objects[Kind.ENDPOINTS].pop(ident, None)
 
     async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
         self.requests += 1
