@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from seamark.core.errors import UserError
 from seamark.core.family import Family
 from seamark.families.dns.family import DNS
+from seamark.families.gateway.family import GATEWAY
 from seamark.families.sample.family import SAMPLE
 from seamark.families.score.family import SCORE
 
-FAMILIES = {family.name: family for family in (SAMPLE, DNS, *SCORE)}
+FAMILIES = {family.name: family for family in (SAMPLE, DNS, *SCORE, GATEWAY)}
 
 
 def chosen(names: Iterable[str]) -> tuple[Family, ...]:

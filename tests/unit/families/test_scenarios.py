@@ -10,7 +10,6 @@ import pytest
 from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
-from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
 from seamark.families.score.mirror.controller import controller as mirror
@@ -18,12 +17,14 @@ from seamark.families.score.orchestrator.controller import controller as orchest
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from tests.unit.families.dns.given import dns
+from tests.unit.families.gateway.given import gateway
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
 FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
+    "gateway/gateway": gateway,
     "dns/dnsendpoint": dns,
     "bindings/boundendpoint": lambda: bindings(Settings()),
     "score/registrar": lambda: (registrar(),),
