@@ -19,6 +19,7 @@ from seamark.core.waker import Declaration
 FAMILIES = {
     "core": "tests.bench.families.core",
     "dns": "tests.bench.families.dns",
+    "gateway": "tests.bench.families.gateway",
     "score": "tests.bench.families.score",
 }
 
