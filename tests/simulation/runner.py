@@ -18,6 +18,7 @@ from tests.simulation import loop
 from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
+from tests.simulation.gateway import GatewayScenario
 from tests.simulation.invariants import check_record, check_secrets
 from tests.simulation.sample.scenario import SampleScenario
 from tests.simulation.sample.unverified import UnverifiedScenario
@@ -31,6 +32,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "unverified": UnverifiedScenario,
     "dns": DnsScenario,
     "score": ScoreScenario,
+    "gateway": GatewayScenario,
 }
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
