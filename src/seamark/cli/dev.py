@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 import uvloop
+import yaml
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
@@ -59,6 +60,9 @@ def dev(check: Check = False, examples: Examples = Path("examples")) -> None:
 
 
 def apply(plane: ControlPlane, files: list[Path]) -> None:
+    published = [one for family in FAMILIES.values() for one in family.published()]
+    if published:
+        plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(published))
     plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
     plane.restart_controllers()  # so that garbage collection knows the new kinds at once
@@ -120,7 +124,7 @@ def examples_of(operator: Operator) -> list[tuple[str, bool, str]]:
     """Each object that has a summary: its name, whether that is True for its present generation, and in what words."""
     rows = []
     for controller in operator.loop.waker.controllers.values():
-        if isinstance(controller, Controller):
+        if isinstance(controller, Controller) and any(one.summary for one in controller.status.conditions):
             for obj in sorted(operator.informers[controller.kind].cache, key=lambda one: one.key):
                 said = summary(controller, obj)
                 true = said is not None and said.status == TRUE and said.observed_generation == obj.metadata.generation
