@@ -17,7 +17,7 @@ from seamark.families.score.orchestrator.controller import controller as orchest
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from tests.unit.families.dns.given import dns
-from tests.unit.families.gateway.given import gateway
+from tests.unit.families.gateway.given import gateway, gateway_pods
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
@@ -25,6 +25,7 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
     "gateway/gateway": gateway,
+    "gateway/pods": gateway_pods,
     "dns/dnsendpoint": dns,
     "bindings/boundendpoint": lambda: bindings(Settings()),
     "score/registrar": lambda: (registrar(),),
