@@ -18,14 +18,14 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
 
 run: ## a cluster in this process, the operator and its kinds on this machine; ARGS=... for more
-	@$(SETUP) venv
+	@$(SETUP) venv gateway
 	@$(BIN)/seamark dev $(ARGS)
 
 test: ## everything, stage by stage (tools/stages.toml), with minutes against the budget
@@ -35,7 +35,7 @@ check: ## lint, types, import contracts and unit tests: under a minute
 	@$(PYTHON) -m tools.stages check
 
 bench: ## measure FAMILY=core with N=1000 objects against the API server's own floor
-	@$(SETUP) venv controlplane
+	@$(SETUP) venv controlplane $(if $(filter gateway,$(FAMILY)),gateway)
 	@$(BIN)/python -m tests.bench --family $(FAMILY) --n $(N) $(ARGS)
 
 simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
@@ -45,6 +45,10 @@ simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
 seeded-bugs: ## plant every known bug and show that the tests find it
 	@$(SETUP) venv
 	@$(BIN)/python -m tests.simulation.seeded_bugs $(ARGS)
+
+conformance: ## the official Gateway API conformance suite, on this machine; ARGS=--test NAME for one test
+	@$(SETUP) venv controlplane gateway conformance
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv

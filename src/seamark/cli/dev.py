@@ -119,6 +119,7 @@ async def show(
 async def apply(transport: HttpTransport, files: list[Path], defined: Callable[[], None] | None) -> None:
     documents = [read(file) for file in files]
     applier = Applier(transport)
+    await applier.apply(one for family in FAMILIES.values() for one in family.published())
     await applier.apply(yaml.safe_load_all(manifests([c for f in FAMILIES.values() for c in f.crds])))
     if defined is not None:
         await asyncio.to_thread(defined)  # so that garbage collection knows the new kinds at once

@@ -43,9 +43,9 @@ class TwinEdge(MemoryCalls):
         if held := self.urls().get(url):
             self.agent_leaves(held[-1])
 
-    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         await self._before()
-        return await super().listed(kind, limit=limit)
+        return await super().listed(kind, limit=limit, where=where)
 
     async def bound(self, operator: str) -> list[Fields]:
         await self._before()
