@@ -22,6 +22,7 @@ TYPE = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]
 REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 NEGATIVE = ("Reconciling", "Stalled")  # True is bad news, by kstatus' convention
+NEUTRAL = ("Draining",)  # neither good news nor bad: no part of the summary
 IDENTITY = ("parentRef", "ancestorRef", "controllerName", "name")
 
 
@@ -333,7 +334,7 @@ def _summary(now: State, _before: State | None) -> Iterator[str]:
         return  # whoever writes only parts is not the one who sums them up
     for (place, name), condition in now.conditions().items():
         bad = "True" if name in NEGATIVE else ("False", "Unknown")
-        if not place and condition.get("status") in bad and name != "Ready":
+        if not place and condition.get("status") in bad and name not in ("Ready", *NEUTRAL):
             yield f"Ready is True while {name} is {condition.get('status')}"
 
 

@@ -29,33 +29,40 @@ class Administration:
     - A namespace that is deleted takes nothing new, goes when it is empty, and is made again.
     """
 
-    def __init__(self, store: Store, declared: Iterable[Declaration]) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._grants = {grant for one in declared for grant in rbac.grants(one)}
-        self._withdrawn: list[dict[str, Any]] = []
+        self._grants: set[rbac.Grant] = set()
+        self._roles: list[dict[str, Any]] = []
 
-    def install(self) -> None:
+    def install(self, declared: Iterable[Declaration]) -> None:
+        self._grants = {grant for one in declared for grant in rbac.grants(one)}
         subject = {"kind": "ServiceAccount", "name": "seamark", "namespace": HOME}
         for namespace, found in rbac.by_namespace(self._grants).items():
             kind = "Role" if namespace else "ClusterRole"
             place = {"name": "seamark", **({"namespace": namespace} if namespace else {})}
             head = {"apiVersion": f"{ROLES}/v1", "metadata": place}
-            self._store.create({**head, "kind": kind, "rules": rbac.rules(found)})
+            self._roles.append({**head, "kind": kind, "rules": rbac.rules(found)})
             reference = {"apiGroup": ROLES, "kind": kind, "name": "seamark"}
-            self._store.create({**head, "kind": f"{kind}Binding", "roleRef": reference, "subjects": [subject]})
+            self._roles.append({**head, "kind": f"{kind}Binding", "roleRef": reference, "subjects": [subject]})
+        self.give_back()
 
     # ---- rights
 
     def withdraw(self) -> None:
-        self._withdrawn = self._store.withdraw(OPERATOR) or self._withdrawn
+        self._store.withdraw(OPERATOR)
 
     def give_back(self) -> None:
         """Also after a restore, into a moment at which there were none."""
-        for binding in self._withdrawn:
-            place = binding["metadata"]
-            plural = f"{binding['kind'].lower()}s.{ROLES}"
+        for one in self._roles:
+            place = one["metadata"]
+            plural = f"{one['kind'].lower()}s.{ROLES}"
+            self._ensure_namespace(place.get("namespace", ""))
             if self._store.get(plural, place.get("namespace", ""), place["name"]) is None:
-                self._store.create(binding)
+                self._store.create(one)
+
+    def _ensure_namespace(self, name: str) -> None:
+        if name and self._store.get("namespaces", "", name) is None:
+            self._store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
     # ---- quotas
 

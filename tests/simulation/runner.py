@@ -101,7 +101,6 @@ async def _run(schedule: Schedule) -> Outcome:
 
 async def _drive(world: World, schedule: Schedule) -> None:
     world.install(_manifests(schedule.family))
-    world.scenario.attach(world)
     world.live()
     chance = Random(schedule.seed) if schedule.hasty else None
     for step in world.scenario.steps():

@@ -115,7 +115,7 @@ class World:
             settings=StoreSettings(pace=Pace(bookmark=1800, lifetime=50_000), controllers=False),
         )
         self.outside = scenario.outside()
-        self._administration = Administration(self.store, scenario.controllers(self.outside))
+        self._administration = Administration(self.store)
         self.requests = 0
         self.writes: list[Write] = []
         self.own_writes = OwnWrites()
@@ -145,7 +145,8 @@ class World:
         """What is in the cluster before anybody comes: the kinds, and what the operator may do."""
         for manifest in manifests:
             self.store.create(manifest)
-        self._administration.install()
+        self.scenario.attach(self)
+        self._administration.install(self.scenario.controllers(self.outside))
 
     # ---- the operator's lives
 

@@ -124,6 +124,8 @@ class Patching:
         if old is None:
             return self._apply_new(call, config), True
         applied = self._merged(call, config, old, managed.decode(old["metadata"].get("managedFields")))
+        if not applied["metadata"].get("name"):  # who alone owned the metadata, and sends none, gives all of it up
+            raise nameless(call.name)
         self._check_name(call, applied)
         return self._writes.replace(call, applied, old), False
 
@@ -133,14 +135,14 @@ class Patching:
         if (api_version, kind) != (names.api_version, names.kind):
             group, _, version = api_version.rpartition("/")
             raise bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-        meta = config.setdefault("metadata", {})
+        meta = config.get("metadata") or {}
         if meta.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")
         if names.namespaced and meta.get("namespace", call.namespace) != call.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
 
     def _apply_new(self, call: Call, config: Json) -> Json:
-        meta = config["metadata"]
+        meta = config.get("metadata") or {}
         names = call.kind.names
         if meta.get("uid"):
             why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
@@ -175,7 +177,7 @@ class Patching:
     def _complain(call: Call, config: Json) -> None:
         problem = call.kind.misfit(config)
         if problem:
-            names, meta = call.kind.names, config["metadata"]
+            names, meta = call.kind.names, config.get("metadata") or {}
             where = (
                 f"{meta.get('namespace', '')}/{meta.get('name', '')}; {names.group}/{names.version}, Kind={names.kind}"
             )
