@@ -7,28 +7,28 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
-from seamark.cluster.network import namespaces
 from seamark.cluster.real.binaries import find
-from seamark.cluster.server.cluster import ClusterSettings, with_node
-from seamark.core.errors import UserError
+from seamark.cluster.server.cluster import ClusterSettings
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.requests import eventually
 
 START = "from seamark.cli.main import main; main()"
 
+# As root, a program without any of root's rights; others have none anyway.
+POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"] if os.geteuid() == 0 else []
+
 
 class Served:
-    def __init__(self, home: Path, *options: str) -> None:
+    def __init__(self, home: Path, *options: str, before: Sequence[str] = ()) -> None:
         self._home = home
         self._log = home / "said"
         environment = {**os.environ, "XDG_STATE_HOME": str(home), "TMPDIR": str(home)}
-        command = [sys.executable, "-c", START, "cluster", "serve", *options]
+        command = [*before, sys.executable, "-c", START, "cluster", "serve", *options]
         with self._log.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
         eventually(lambda: "export KUBECONFIG" in self.said or self.process.poll() is not None, "it is up", 60)
@@ -51,8 +51,8 @@ class Served:
 
 
 @contextmanager
-def served(home: Path, *options: str) -> Iterator[Served]:
-    running = Served(home, *options)
+def served(home: Path, *options: str, before: Sequence[str] = ()) -> Iterator[Served]:
+    running = Served(home, *options, before=before)
     try:
         yield running
     finally:
@@ -102,14 +102,34 @@ def test_a_port_in_use_is_told_in_one_line_and_nothing_else_stops(tmp_path: Path
         assert "default" in running.said("get", "namespaces")
 
 
-def test_without_privileges_a_bridge_is_refused_and_auto_takes_loopback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(namespaces, "allowed", lambda: False)
-    assert with_node("auto").services.startswith("127.")
-    with pytest.raises(UserError, match=r"need root.s rights") as told, running_cluster(tmp_path, with_node("bridge")):
-        pass
-    assert "\n" not in told.value.message
+def test_without_privileges_pods_run_at_loopback_addresses_and_a_service_leads_to_them(tmp_path: Path) -> None:
+    with served(tmp_path, "--network=auto", before=POWERLESS) as cluster:
+        cluster.kubectl("create", "deployment", "web", "--image=seamark.dev/echo", "--port=3000", "--replicas=2")
+        cluster.kubectl("expose", "deployment", "web", "--port=18085", "--target-port=3000")
+        cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        addresses = cluster.kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}").split()
+        assert [address.startswith("127.244.") for address in addresses] == [True, True]
+        service = cluster.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
+        assert service.startswith("127.96.")
+        eventually(lambda: answers(service, 18085), "the Service answers")
+        eventually(lambda: "listening" in cluster.kubectl("logs", "deployment/web"), "its log")
+
+
+def answers(host: str, port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{host}:{port}/", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def test_without_privileges_a_bridge_is_refused_in_one_line(tmp_path: Path) -> None:
+    command = [*POWERLESS, sys.executable, "-c", START, "cluster", "serve", "--network=bridge"]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    assert done.returncode == 2
+    assert "network namespaces need root's rights here" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_it_is_ready_within_a_second(tmp_path: Path) -> None:
