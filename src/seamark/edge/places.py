@@ -92,19 +92,23 @@ class Places:
         name = f"{secrets.token_hex(6)}.{self._settings.domain}"
         return EndpointUrl(scheme, name, port)
 
-    def pick_ports(self) -> list[EndpointUrl]:
-        """Free addresses in random order: the first that can be bound is taken."""
-        now, host = time.time(), self._settings.public_host
-        urls = [EndpointUrl("tcp", host, port) for port in self._settings.tcp_range]
-        free = [
-            url
-            for url in urls
-            if not self._registry.find(url.key)
-            and not self._store.named(ADDRESS, url.hostport)
-            and self._until.get(url.key, 0) <= now
-        ]
-        random.shuffle(free)
-        return free
+    def pick_ports(self, most: int = 100) -> list[EndpointUrl]:
+        """So many free addresses in random order: the first that can be bound is taken.
+
+        Where most of the range is free, a few tries find them; only a crowded range is looked through as a whole.
+        """
+        now, ports = time.time(), self._settings.tcp_range
+        tried = {port: self._free(port, now) for port in random.choices(ports, k=min(4 * most + 16, len(ports)))}
+        found = [url for url in tried.values() if url is not None]
+        if len(found) < most and len(tried) < len(ports):
+            found = [url for port in ports if (url := self._free(port, now)) is not None]
+            random.shuffle(found)
+        return found[:most]
+
+    def _free(self, port: int, now: float) -> EndpointUrl | None:
+        url = EndpointUrl("tcp", self._settings.public_host, port)
+        taken = self._registry.find(url.key) or self._store.named(ADDRESS, url.hostport)
+        return None if taken or self._until.get(url.key, 0) > now else url
 
     async def lease(self, url: EndpointUrl, credential: str, name: str = "") -> None:
         self._until[url.key] = float("inf")

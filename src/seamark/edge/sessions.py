@@ -259,7 +259,7 @@ class Sessions:
 
     async def _open_any(self, entry: Entry) -> None:
         token = self._credentials.by_id(entry.credential)
-        for url in self._places.pick_ports()[:100]:
+        for url in self._places.pick_ports():
             entry.url = url
             may_bind(token, url)
             self._meet(entry)

@@ -32,7 +32,7 @@ class ReservedAddrs(Resource):
 
     async def create(self, raw: Any) -> dict[str, Any]:
         body = read(raw, AddrBody)
-        free = self.office.places.pick_ports()
+        free = self.office.places.pick_ports(1)
         if not free:
             raise Refusal(9445, "no address of this edge's range is free", status=503)
         addr = free[0].hostport

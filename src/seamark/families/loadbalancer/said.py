@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from seamark.api.meta import Condition
+from seamark.core.calls import Failed
+from seamark.core.errors import Retry
 
 
 def said(obj: Any, name: str) -> Condition | None:
@@ -18,3 +20,8 @@ def said(obj: Any, name: str) -> Condition | None:
 def was_true(obj: Any, name: str) -> bool:
     condition = said(obj, name)
     return condition is not None and condition.status == "True"
+
+
+def passing(failed: Failed) -> bool:
+    """Nobody has refused: the edge is not reached right now, or wants to be asked later. That is no answer yet."""
+    return isinstance(failed.error, Retry)

@@ -15,6 +15,7 @@ from seamark.families.loadbalancer.endpoints import POLICY_APPLIED, domain_ready
 from seamark.families.loadbalancer.metadata import remote
 from seamark.families.loadbalancer.names import FINALIZER
 from seamark.families.loadbalancer.policies import text
+from seamark.families.loadbalancer.said import passing, was_true
 from seamark.providers.edge.model import Endpoint, EndpointSpec
 
 
@@ -66,6 +67,10 @@ def created_as(seen: Seen) -> tuple[Endpoint | None, Condition]:  # noqa: PLR091
             return found, CREATED.true("CloudEndpointCreated", "The edge has the endpoint")
         case Stale(value=found):
             return found, CREATED.unknown("NotVerified", "The edge has not confirmed the endpoint for a while")
+        case Failed() as failed if passing(failed):
+            known = was_true(seen.endpoint, CREATED.name)
+            say = CREATED.unknown if known else CREATED.not_yet
+            return None, say("NotVerified" if known else "Pending", failed.message)
         case Failed(message=message):
             return None, CREATED.false("CloudEndpointCreationFailed", message)
         case NotYet():

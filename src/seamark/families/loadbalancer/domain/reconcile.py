@@ -20,6 +20,7 @@ from seamark.families.loadbalancer.edge import GiveUp, Reserve, owner_of
 from seamark.families.loadbalancer.hosts import host_of
 from seamark.families.loadbalancer.metadata import remote
 from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.said import passing
 from seamark.providers.edge import model
 
 
@@ -71,6 +72,8 @@ def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0
             return found, CREATED.true("DomainCreated", "The edge has reserved the domain")
         case Stale(value=found):
             return found, CREATED.unknown("NotVerified", "The edge has not confirmed the domain for a while")
+        case Failed() as failed if passing(failed) and not (seen.domain.status and seen.domain.status.id):
+            return None, CREATED.not_yet("Pending", failed.message)
         case Failed(message=message):
             known = seen.domain.status is not None and seen.domain.status.id
             told = CREATED.unknown("NotVerified", message) if known else CREATED.false("DomainCreationFailed", message)

@@ -11,7 +11,7 @@ from seamark.core.apply import Answers
 from seamark.core.calls import Failed
 from seamark.core.source import NotYet, Stale
 from seamark.families.loadbalancer.hosts import host_of
-from seamark.families.loadbalancer.said import said, was_true
+from seamark.families.loadbalancer.said import passing, said, was_true
 from seamark.families.loadbalancer.service.reconcile import (
     find,
     fixed_address,
@@ -114,7 +114,8 @@ def _kept(ingress: tuple[LoadBalancerIngress, ...], accepted: Condition) -> Cond
 def _missing(seen: Seen, wish: Wish, accepted: Condition, edge: object) -> Condition:
     """Why there is no address yet."""
     if isinstance(edge, Failed):
-        return ASSIGNED.false("EdgeFailed", edge.message)
+        told = ASSIGNED.not_yet("Reserving", edge.message) if passing(edge) else None
+        return told or ASSIGNED.false("EdgeFailed", edge.message)
     if accepted.status == "False" and accepted.reason == "TrafficPolicyError":
         return ASSIGNED.false("WaitingForPolicy", accepted.message)
     if accepted.status == "False":
