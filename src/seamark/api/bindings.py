@@ -10,7 +10,8 @@ from msgspec import Meta
 from seamark.api.meta import Condition, Object, Resource, Wire
 
 NAME = "[a-z][a-zA-Z0-9-]{0,62}"
-ENDPOINT_URL = rf"^((https?|tcp|tls)://)?{NAME}\.{NAME}(:[0-9]{{1,5}})?$"
+PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+ENDPOINT_URL = rf"^((https?|tcp|tls)://)?{NAME}\.{NAME}(:{PORT})?$"
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 

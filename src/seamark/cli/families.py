@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from seamark.core.errors import UserError
 from seamark.core.family import Family
+from seamark.families.bindings.family import BINDINGS
 from seamark.families.dns.family import DNS
 from seamark.families.loadbalancer.family import LOADBALANCER
 from seamark.families.sample.family import SAMPLE
 from seamark.families.score.family import SCORE
 
-FAMILIES = {family.name: family for family in (SAMPLE, DNS, *SCORE, LOADBALANCER)}
+FAMILIES = {family.name: family for family in (SAMPLE, DNS, BINDINGS, *SCORE, LOADBALANCER)}
 
 
 def chosen(names: Iterable[str]) -> tuple[Family, ...]:

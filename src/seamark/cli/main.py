@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, kubelet, roles, score
+from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, forwarder, kubelet, roles, score
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -27,6 +27,7 @@ app.command("status")(explain.status)
 app.command("watch")(explain.watch)
 app.command("edge")(edge.command)
 app.command("agent")(agent.command)
+app.command("forwarder")(forwarder.command)
 cluster.app.command("serve")(serve)
 cluster.app.command("kubelet")(kubelet.kubelet)
 app.add_typer(cluster.app, name="cluster")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seamark.core.waker import Declaration
+from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
 from seamark.families.gateway.controllers import controllers as gateway
@@ -27,7 +28,7 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
     "dns/dnsendpoint": dns,
-    "bindings/boundendpoint": lambda: bindings(Settings()),
+    "bindings/boundendpoint": lambda: bindings(Settings(), Means(memory_edge()))[:2],
     **{
         f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())
         for kind in ("service", "agentendpoint", "cloudendpoint", "domain", "trafficpolicy")

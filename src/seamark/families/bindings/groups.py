@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from seamark.api.bindings import BoundEndpoint
@@ -11,6 +11,8 @@ from seamark.core.apply import Answers, Refusal
 from seamark.core.controller import Wanted
 from seamark.families.bindings.services import target_service
 from seamark.families.bindings.state import TARGET, GroupReport, Member, PortName, Settings
+
+NOT_ALLOWED = "NamespaceNotAllowed"
 
 
 @dataclass(frozen=True)
@@ -21,24 +23,30 @@ class SeenGroup:
 
     @property
     def serving(self) -> tuple[Member, ...]:
-        return tuple(member for member in self.members if member.lost_to is None)
+        if not self.settings.allows(self.key.namespace):
+            return ()
+        return tuple(member for member in self.members if member.lost_to is None and not member.displaced)
 
 
-def members_of(endpoints: tuple[BoundEndpoint, ...]) -> tuple[Member, ...]:
+def by_age(endpoints: Iterable[BoundEndpoint]) -> list[BoundEndpoint]:
+    return sorted(endpoints, key=lambda one: (one.metadata.creation_timestamp or "", one.key))
+
+
+def members_of(endpoints: Iterable[BoundEndpoint], displaced: Collection[Key] = ()) -> tuple[Member, ...]:
     """By age; of two on one port, the older has it, and the younger is told whose it is."""
     holders: dict[int, BoundEndpoint] = {}
     members = []
-    for endpoint in sorted(endpoints, key=lambda one: (one.metadata.creation_timestamp or "", one.key)):
-        target = endpoint.spec.target
-        holder = holders.setdefault(target.port, endpoint)
+    for endpoint in by_age(endpoints):
+        name, elsewhere = PortName(endpoint.spec.target.port, endpoint.spec.scheme), endpoint.key in displaced
+        holder = endpoint if elsewhere else holders.setdefault(name.port, endpoint)
         lost_to = None if holder is endpoint else holder.key
-        members.append(Member(endpoint, PortName(target.port, endpoint.spec.scheme), lost_to))
+        members.append(Member(endpoint, name, lost_to, elsewhere))
     return tuple(members)
 
 
 def desire(seen: SeenGroup) -> Wanted:
     """The last member to go takes the target with it."""
-    if not seen.serving or not seen.settings.allows(seen.key.namespace):
+    if not seen.serving:
         return Wanted()
     ports = tuple(sorted(member.port for member in seen.serving))
     return Wanted(children={TARGET: target_service(seen.key, seen.serving[0].endpoint, ports, seen.settings)})
@@ -53,6 +61,8 @@ def report(seen: SeenGroup, answers: Answers) -> Mapping[Hashable, GroupReport]:
 
 
 def report_of(member: Member, shared: GroupReport) -> GroupReport:
+    if member.displaced:
+        return GroupReport(())
     if member.lost_to is None:
         return shared
     here = member.lost_to.namespace == member.endpoint.metadata.namespace
@@ -64,4 +74,4 @@ def not_allowed(seen: SeenGroup) -> Refusal | None:
     if seen.settings.allows(seen.key.namespace):
         return None
     words = f"targets in namespace {seen.key.namespace} are not allowed in this installation"
-    return Refusal(words, reason="NamespaceNotAllowed")
+    return Refusal(words, reason=NOT_ALLOWED)

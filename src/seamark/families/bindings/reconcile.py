@@ -5,37 +5,66 @@ from __future__ import annotations
 from seamark.api.bindings import BoundEndpointStatus, NamespacedRef, ObjectRef
 from seamark.api.core import Service
 from seamark.api.meta import Condition
-from seamark.core.apply import Answers
+from seamark.core.apply import Answers, Refusal
 from seamark.core.calls import Call, Failed
 from seamark.core.controller import Wanted
 from seamark.core.source import Fresh, NotYet, Stale
-from seamark.families.bindings.services import upstream_host, upstream_service
+from seamark.families.bindings.groups import NOT_ALLOWED
+from seamark.families.bindings.services import leads_to, upstream_service
 from seamark.families.bindings.state import (
     CONNECTIVITY_VERIFIED,
+    FINALIZER,
     READY,
     SERVICES_CREATED,
     UPSTREAM,
+    Installed,
     Probe,
     Seen,
 )
 
-NOT_ALLOWED = "NamespaceNotAllowed"
+VERIFIED = "Successfully connected to upstream service"
+NOT_VERIFIED = "Connectivity not yet verified"
 
 
 def desire(seen: Seen) -> Wanted:
-    if seen.endpoint.deleting or seen.group is None or not seen.group.ports:
-        return Wanted()
+    if seen.endpoint.deleting:
+        return Wanted(finalizer=seen.target_left)
+    if seen.group is None:  # it is just changing groups: what stands is let alone
+        return Wanted(children={UPSTREAM: seen.upstream} if seen.upstream else {}, finalizer=holds(seen))
+    if not seen.group.ports or seen.port_held_by is not None:
+        return Wanted(finalizer=holds(seen))
+    call = probe(seen)
     return Wanted(
         children={UPSTREAM: upstream_service(seen.endpoint, seen.group, seen.settings)},
-        calls=(probe(seen),),
-        finalizer=True,
+        calls=(call,) if call is not None else (),
+        finalizer=holds(seen),
     )
+
+
+def holds(seen: Seen) -> bool:
+    """Whether the object may not go without us. After an uninstall nobody would let it go."""
+    match seen.installed:
+        case Installed.PRESENT:
+            return True
+        case Installed.RETAINING:
+            return False
+        case Installed.DELETING if not seen.projected:
+            return False
+        case _:
+            return FINALIZER in (seen.endpoint.metadata.finalizers or ())
 
 
 def judge(seen: Seen, answers: Answers) -> BoundEndpointStatus:
     services = services_created(seen, answers)
     connectivity = connectivity_verified(seen)
     ready = READY.worst_of(services, connectivity, otherwise=("BoundEndpointReady", "BoundEndpoint is ready"))
+    if seen.endpoint.deleting and seen.endpoint.status is not None:
+        stands = seen.endpoint.status  # it goes: nothing is said any more that would be over in a moment
+        return BoundEndpointStatus(
+            conditions=(services, connectivity, ready),
+            upstream_service_ref=stands.upstream_service_ref,
+            target_service_ref=stands.target_service_ref,
+        )
     upstream: Service | None = answers.child(UPSTREAM)
     target = seen.group.target if seen.group is not None else None
     return BoundEndpointStatus(
@@ -45,40 +74,67 @@ def judge(seen: Seen, answers: Answers) -> BoundEndpointStatus:
     )
 
 
-def services_created(seen: Seen, answers: Answers) -> Condition:
+def services_created(seen: Seen, answers: Answers) -> Condition:  # noqa: PLR0911  one row for each thing to say
     group = seen.group
+    if seen.endpoint.deleting:
+        return SERVICES_CREATED.not_yet("ServicesNotCreated", "The Services are being removed")
+    if seen.port_held_by is not None:
+        words = f"port {seen.endpoint.spec.port} of the forwarders belongs to BoundEndpoint {seen.port_held_by.name}"
+        return SERVICES_CREATED.false("PortConflict", words)
     if refusal := answers.refusal(UPSTREAM):
-        return SERVICES_CREATED.false("UpstreamServiceCreationFailed", refusal.message)
+        words = hinted(seen, refusal, seen.settings.namespace)
+        return SERVICES_CREATED.false("UpstreamServiceCreationFailed", words)
     if group is not None and group.conflict:
         return SERVICES_CREATED.false("TargetServiceConflict", group.conflict)
     if group is not None and group.refusal is not None:
-        reason = "TargetServiceConflict" if group.refusal.taken else "TargetServiceCreationFailed"
-        allowed = group.refusal.reason != NOT_ALLOWED
-        return SERVICES_CREATED.false(reason if allowed else NOT_ALLOWED, group.refusal.message)
+        return target_refused(seen, group.refusal)
     if group is None or group.target is None or answers.ref(UPSTREAM) is None:
         return SERVICES_CREATED.not_yet("ServicesNotCreated", "Services not yet created")  # no answer is no evidence
     return SERVICES_CREATED.true("ServicesCreated", "Target and Upstream services created")
 
 
+def target_refused(seen: Seen, refusal: Refusal) -> Condition:
+    if refusal.reason == NOT_ALLOWED:
+        return SERVICES_CREATED.false(NOT_ALLOWED, refusal.message)
+    if refusal.taken:
+        return SERVICES_CREATED.false("TargetServiceConflict", refusal.message)
+    words = hinted(seen, refusal, seen.endpoint.spec.target.namespace)
+    return SERVICES_CREATED.false("TargetServiceCreationFailed", words)
+
+
+def hinted(seen: Seen, refusal: Refusal, namespace: str) -> str:
+    """The API server's own words, and in plain ones what is missing, where it says so when asked."""
+    if namespace not in seen.forbidden:
+        return refusal.message
+    hint = f"the operator's account may not create Services in namespace {namespace}: a Role there must allow it"
+    return f"{refusal.message} ({hint})"
+
+
 def connectivity_verified(seen: Seen) -> Condition:
-    match seen.results.to(probe(seen)):
+    call = probe(seen)
+    if call is None or seen.endpoint.deleting:
+        return CONNECTIVITY_VERIFIED.not_yet("ConnectivityNotVerified", NOT_VERIFIED)
+    match seen.results.to(call):
         case Fresh():
-            return CONNECTIVITY_VERIFIED.true("ConnectivityVerified", "Successfully connected to upstream service")
+            return CONNECTIVITY_VERIFIED.true("ConnectivityVerified", VERIFIED)
         case Failed(message=message):
             return CONNECTIVITY_VERIFIED.false("ConnectivityFailed", message)
         case Stale():
-            return CONNECTIVITY_VERIFIED.unknown("ConnectivityNotVerified", "Connectivity was not verified for a while")
+            since = f" since {seen.last_verified}" if seen.last_verified else " for a while"
+            return CONNECTIVITY_VERIFIED.unknown("ConnectivityNotVerified", f"Connectivity was not verified{since}")
         case NotYet():
-            return CONNECTIVITY_VERIFIED.not_yet("ConnectivityNotVerified", "Connectivity not yet verified")
+            return CONNECTIVITY_VERIFIED.not_yet("ConnectivityNotVerified", NOT_VERIFIED)
 
 
-def probe(seen: Seen) -> Call[None]:
-    host = upstream_host(seen.endpoint, seen.settings)
-    port = seen.endpoint.spec.target.port
+def probe(seen: Seen) -> Call[None] | None:
+    """A connection to the address that the API server gave our own Service, and to no other; None while it has none."""
+    if seen.upstream is None or not (address := leads_to(seen.upstream, seen.endpoint)):
+        return None
+    endpoint = seen.endpoint
     return Call(
-        target=f"probe {host}:{port}",
-        action=Probe(host, port),
+        target=f"probe {endpoint.key}",
+        action=Probe(endpoint.key, address, endpoint.spec.target.port, endpoint.spec.port),
         every=seen.settings.probe_every,
         shelf_life=seen.settings.shelf_life,
-        timeout=10.0,
+        timeout=2 * seen.settings.probe_limit,
     )

@@ -5,15 +5,9 @@ from __future__ import annotations
 from seamark.api.bindings import BoundEndpoint
 from seamark.api.core import Service, ServicePort, ServiceSpec
 from seamark.api.meta import Key, ObjectMeta
+from seamark.families.bindings.ownership import owner_labels
 from seamark.families.bindings.state import GroupReport, PortName, Settings
 
-MANAGER = "ngrok-operator"
-NAME_LABEL = "ngrok.com/endpoint-binding-name"
-NAMESPACE_LABEL = "ngrok.com/endpoint-binding-namespace"
-OLD_LABELS = {
-    "bindings.k8s.ngrok.com/endpoint-binding-name": NAME_LABEL,
-    "bindings.k8s.ngrok.com/endpoint-binding-namespace": NAMESPACE_LABEL,
-}
 FORWARDERS = {"app.kubernetes.io/component": "bindings-forwarder"}
 URL_ANNOTATION = "ngrok.com/endpoint-url"
 
@@ -51,10 +45,18 @@ def target_service(key: Key, oldest: BoundEndpoint, ports: tuple[PortName, ...],
     )
 
 
-def owner_labels(key: Key) -> dict[str, str]:
-    new = {NAME_LABEL: key.name, NAMESPACE_LABEL: key.namespace}
-    return {**new, **{old: new[current] for old, current in OLD_LABELS.items()}}
-
-
 def upstream_host(endpoint: BoundEndpoint, settings: Settings) -> str:
     return f"{endpoint.metadata.name}.{settings.namespace}.svc.{settings.cluster_domain}"
+
+
+def upstream_key(endpoint: BoundEndpoint, settings: Settings) -> Key:
+    return Key(settings.namespace, endpoint.metadata.name)
+
+
+def leads_to(service: Service, endpoint: BoundEndpoint) -> str:
+    """The address by which this Service leads to the endpoint's forwarders; empty while it does not."""
+    spec = service.spec
+    if spec is None or spec.type != "ClusterIP" or spec.cluster_ip in ("", "None"):
+        return ""
+    wanted = (endpoint.spec.target.port, endpoint.spec.port)
+    return spec.cluster_ip if any((one.port, one.target_port) == wanted for one in spec.ports or ()) else ""

@@ -1,10 +1,12 @@
-"""What the decisions of the bindings family are made from, and every word that they can say."""
+"""What the decisions about a BoundEndpoint are made from, and every word that they can say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from seamark.api.bindings import BoundEndpoint
+from seamark.api.core import Service
 from seamark.api.meta import Key
 from seamark.core.apply import Refusal
 from seamark.core.cache import Index
@@ -13,7 +15,8 @@ from seamark.core.conditions import ConditionType
 
 UPSTREAM = "upstream service"
 TARGET = "target service"
-FINALIZER = "bindings.k8s.ngrok.com/services"  # not shared with the forwarder: each lets go of its own
+FINALIZER = "bindings.k8s.ngrok.com/services"  # ours alone; forwarders have none
+FORMER_FINALIZER = "k8s.ngrok.com/finalizer"
 
 SERVICES_CREATED = ConditionType(
     "ServicesCreated",
@@ -23,6 +26,7 @@ SERVICES_CREATED = ConditionType(
         "UpstreamServiceCreationFailed": "The upstream Service was refused; the message has the API server's words",
         "TargetServiceCreationFailed": "The target Service was refused; the message has the API server's words",
         "TargetServiceConflict": "The target's name or port belongs to somebody else",
+        "PortConflict": "An older BoundEndpoint has the port on which the forwarders should listen",
         "NamespaceNotAllowed": "The installation does not allow targets in that namespace",
         "ServicesNotCreated": "The Services are not there yet",
     },
@@ -34,7 +38,7 @@ CONNECTIVITY_VERIFIED = ConditionType(
     meaning="A connection through the upstream Service succeeded, not long ago",
     reasons={
         "ConnectivityVerified": "The last probe connected",
-        "ConnectivityFailed": "The last probe failed; the message says how",
+        "ConnectivityFailed": "The last probe failed; the message says how, and when one last connected",
         "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
     },
     awaiting="ConnectivityNotVerified",
@@ -60,13 +64,32 @@ class Settings:
     """What the installation decides."""
 
     namespace: str = "seamark-system"
+    operator: str = "seamark"  # the name of the KubernetesOperator that is this installation
     cluster_domain: str = "cluster.local"
     allowed_namespaces: tuple[str, ...] = ()  # empty: all
+    first_port: int = 10000
+    last_port: int = 65535
+    poll: float = 10.0
     probe_every: float = 30.0
+    probe_limit: float = 10.0
     shelf_life: float = 120.0
+    edge_ca: str = ""  # PEM: what the edge's ingress is trusted by; empty for the system's roots
+
+    @property
+    def key(self) -> Key:
+        return Key(self.namespace, self.operator)
 
     def allows(self, namespace: str) -> bool:
         return not self.allowed_namespaces or namespace in self.allowed_namespaces
+
+
+class Installed(Enum):
+    """How it stands with the KubernetesOperator of this installation."""
+
+    ABSENT = "there is none: objects are served, and nobody holds them"
+    PRESENT = "it is there"
+    DELETING = "it goes, and what was made here goes with it"
+    RETAINING = "it goes, and what was made here stays, released"
 
 
 @dataclass(frozen=True, order=True)
@@ -87,6 +110,7 @@ class Member:
     endpoint: BoundEndpoint
     port: PortName
     lost_to: Key | None = None
+    displaced: bool = False  # where its forwarders should listen, those of an older one do
 
 
 @dataclass(frozen=True)
@@ -101,18 +125,29 @@ class GroupReport:
 
 @dataclass(frozen=True)
 class Seen:
+    """A BoundEndpoint, its group's word about it, its upstream Service as it stands, and the answers to its probe."""
+
     endpoint: BoundEndpoint
     group: GroupReport | None  # None: the group has not looked yet
     results: Results
     settings: Settings
+    upstream: Service | None = None
+    installed: Installed = Installed.PRESENT
+    projected: bool = False  # the poller made it, and takes it away
+    port_held_by: Key | None = None
+    target_left: bool = False  # it goes, and the target that must go with it is still there
+    forbidden: tuple[str, ...] = ()  # namespaces in which the API server says that we may not create Services
+    last_verified: str = ""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A connection to the upstream Service, by its address in the cluster."""
+    """A connection to the upstream Service, by the address that the API server gave it."""
 
-    host: str
+    key: Key
+    address: str
     port: int
+    listens: int  # where it leads to: if that changes, what was verified says nothing any more
 
 
 def group_of(endpoint: BoundEndpoint) -> Key:
@@ -120,3 +155,5 @@ def group_of(endpoint: BoundEndpoint) -> Key:
 
 
 GROUP_MEMBERS = Index(BoundEndpoint, lambda endpoint: (group_of(endpoint),), "members of a service.namespace")
+BY_PORT = Index(BoundEndpoint, lambda one: ((one.metadata.namespace, one.spec.port),), "who listens on a port")
+IN_NAMESPACE = Index(BoundEndpoint, lambda endpoint: (endpoint.metadata.namespace,), "of an installation")

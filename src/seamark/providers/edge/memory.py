@@ -45,7 +45,12 @@ class MemoryCalls:
         made = self._new(Kind.ENDPOINTS, {**_place(url), **body})
         made["tunnel_session"] = {"id": self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": []})["id"]}
         ident: str = made["id"]
+        made["uri"] = f"/endpoints/{ident}"
         return ident
+
+    def endpoint_goes(self, ident: str) -> None:
+        """An agent gives up one endpoint, and stays."""
+        self._objects[Kind.ENDPOINTS].pop(ident, None)
 
     def agent_refused(self, name: str, url: str, generation: int, message: str) -> None:
         """An agent comes, and does not get the endpoint that it asks for."""

@@ -190,6 +190,7 @@ class Bound:
     id: str
     url: str
     proto: str
+    uri: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class RemoteEdge:
 
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]:
         found = await self._calls.bound(operator)
-        return tuple(Bound(item["id"], item["public_url"], item["proto"]) for item in found)
+        return tuple(Bound(item["id"], item["public_url"], item["proto"], item.get("uri") or "") for item in found)
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
         found = await self._calls.listed(Kind.ENDPOINTS, limit=MOST_HOLDERS, where=f'obj.type == "agent" && {_at(url)}')
