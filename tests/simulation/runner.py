@@ -15,6 +15,7 @@ from typing import Any
 from seamark.cluster.embedded.status import ApiError
 from seamark.core import log as seamark_log
 from tests.simulation import loop
+from tests.simulation.bindings.scenario import BindingsScenario
 from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
@@ -32,6 +33,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "sample": SampleScenario,
     "unverified": UnverifiedScenario,
     "dns": DnsScenario,
+    "bindings": BindingsScenario,
     "score": ScoreScenario,
     "score-runtime": ScoreRuntimeScenario,
     "loadbalancer": LoadBalancerScenario,

@@ -34,7 +34,13 @@ BUMP = 1_000_000  # revisions that a careful restore leaves out, so that none is
 MOST_REQUESTS = 1500  # of one schedule: fifty times as many as it takes without faults
 REBIRTH = 2.0  # seconds from a crash to the next start
 SETTINGS = Settings(
-    leader_election=False, workers=8, stop_grace=0, watch_idle=4000, watch_lifetime=40_000, health_address=""
+    leader_election=False,
+    workers=8,
+    stop_grace=0,
+    watch_idle=4000,
+    watch_lifetime=40_000,
+    single_reads=20_000,
+    health_address="",
 )
 
 

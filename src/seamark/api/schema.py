@@ -207,7 +207,7 @@ def _default(field: types.Field, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, msgspec.Struct):
         # With what is filled in inside: the API server asks a default whether it keeps the rules before filling it in.
         return {**_filled_in(schema), **msgspec.to_builtins(value)} or None
-    return msgspec.to_builtins(value) if value else None
+    return msgspec.json.decode(msgspec.json.encode(value)) if value else None  # a tuple is a list on the wire
 
 
 def _filled_in(schema: Mapping[str, Any]) -> Schema:

@@ -22,6 +22,8 @@ from seamark.core.source import Absent, Fresh, NotYet, Source
 
 T = TypeVar("T", bound=Object)
 
+AGAIN = 10.0  # seconds after which a read that failed is tried again, at the latest
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -78,7 +80,8 @@ class Follower(Source, Generic[T]):
             if fact is not None and fact != before:
                 self._facts[key] = fact
                 self._tell(key)
-            await asyncio.sleep(self._every * (0.8 + self._random.random() * 0.4))
+            pause = self._every if fact is not None else min(self._every, AGAIN)
+            await asyncio.sleep(pause * (0.8 + self._random.random() * 0.4))
 
     async def _read(self, key: Key) -> Followed[T] | None:
         try:

@@ -9,9 +9,11 @@ from seamark.api.core import Namespace, Secret, Service
 from seamark.api.kubernetesoperator import RETAIN, KubernetesOperator
 from seamark.api.meta import Key
 from seamark.core.access import Right
+from seamark.core.apply import Answers
 from seamark.core.calls import Results
 from seamark.core.clock import Clock, SystemClock
 from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.events import Notice
 from seamark.core.follow import Unreadable
 from seamark.core.source import Fresh, NotYet, Reports
 from seamark.core.status import ByManager
@@ -74,6 +76,7 @@ class Wiring:
         self.groups: Reports[GroupReport] = Reports("binding groups")
         self.plans: Reports[Plan] = Reports("what the edge binds here")
         self.refusals: Reports[str] = Reports("refused bindings")
+        self._told: tuple[Notice, ...] = ()
 
     def ours(self, endpoint: BoundEndpoint) -> bool:
         return endpoint.metadata.namespace == self.settings.namespace
@@ -216,6 +219,13 @@ class Wiring:
             problems=(*problems, *sorted(view.reports(self.refusals, operator.key).values())),
         )
 
+    def announce(self, seen: SeenInstallation, answers: Answers) -> tuple[Notice, ...]:
+        """Each thing once, as long as it is so: an event that is told again and again is a write at rest."""
+        now = tuple(installation.announce(seen, answers))
+        fresh = tuple(notice for notice in now if notice not in self._told)
+        self._told = now
+        return fresh
+
     def _certificate(self, view: View, operator: KubernetesOperator) -> tuple[Held | None, str]:
         binding = operator.spec.binding
         if binding is None or operator.deleting:
@@ -330,7 +340,7 @@ def installations(wiring: Wiring) -> Declaration:
         observe=wiring.observe_installation,
         desire=installation.desire,
         judge=installation.judge,
-        announce=installation.announce,
+        announce=wiring.announce,
         status=ByManager(
             manager=MANAGER,
             conditions=installation.CONDITIONS,

@@ -31,7 +31,7 @@ def desire(seen: Seen) -> Wanted:
         return Wanted(finalizer=seen.target_left)
     if seen.group is None:  # it is just changing groups: what stands is let alone
         return Wanted(children={UPSTREAM: seen.upstream} if seen.upstream else {}, finalizer=holds(seen))
-    if not seen.group.ports or seen.port_held_by is not None:
+    if not serves(seen):
         return Wanted(finalizer=holds(seen))
     call = probe(seen)
     return Wanted(
@@ -39,6 +39,11 @@ def desire(seen: Seen) -> Wanted:
         calls=(call,) if call is not None else (),
         finalizer=holds(seen),
     )
+
+
+def serves(seen: Seen) -> bool:
+    """False where it has no Service and no probe to come: its port is another's, or its namespace is not allowed."""
+    return seen.group is None or (bool(seen.group.ports) and seen.port_held_by is None)
 
 
 def holds(seen: Seen) -> bool:
@@ -112,6 +117,8 @@ def hinted(seen: Seen, refusal: Refusal, namespace: str) -> str:
 
 def connectivity_verified(seen: Seen) -> Condition:
     call = probe(seen)
+    if not seen.endpoint.deleting and not serves(seen):
+        return CONNECTIVITY_VERIFIED.unknown("ConnectivityNotVerified", NOT_VERIFIED)
     if call is None or seen.endpoint.deleting:
         return CONNECTIVITY_VERIFIED.not_yet("ConnectivityNotVerified", NOT_VERIFIED)
     match seen.results.to(call):

@@ -1,0 +1,1 @@
+"""The bindings family in the simulator: an edge and a network outside; what they and the Services are is the oracle."""
