@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 from seamark.api.bindings import BoundEndpoint
 from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.cluster.real.plane import ControlPlane
-from seamark.families.bindings.certificates import Life
+from seamark.families.bindings.certificates import Certificates, Life
 from seamark.families.bindings.controller import Means, controllers
 from seamark.families.bindings.family import CRDS
 from seamark.families.bindings.state import Settings
@@ -51,7 +52,7 @@ class Bindings:
         self.plane = plane
         self.settings = settings
         self.users = users  # a namespace of users
-        self.edge = MemoryCalls()
+        self.edge: MemoryCalls = MemoryCalls()
         self.network = PlayedNetwork()
 
     @property
@@ -59,8 +60,11 @@ class Bindings:
         return self.settings.namespace
 
     @contextmanager
-    def operating(self, user: str = "operator", **settings: Any) -> Iterator[Running]:
-        means = Means(memory_edge(self.edge), certificates=PlainCertificates(), dial=self.network.dial)
+    def operating(
+        self, user: str = "operator", certificates: Certificates | None = None, **settings: Any
+    ) -> Iterator[Running]:
+        """From here to the end of the block the operator works, with what it knows from the API server alone."""
+        means = Means(memory_edge(self.edge), certificates=certificates or PlainCertificates(), dial=self.network.dial)
         declared = controllers(replace(self.settings, **settings), means)
         with running(self.plane, declared, user) as operator:
             yield operator
@@ -71,6 +75,28 @@ class Bindings:
         path = KubernetesOperator.RESOURCE.path(self.home)
         made = request(self.plane, "POST", path, {**body, "kind": "KubernetesOperator", "spec": spec})
         assert made.code == 201, made.body
+
+    @property
+    def operator_path(self) -> str:
+        return KubernetesOperator.RESOURCE.path(self.home, "seamark")
+
+    def installed(self, kind: str) -> Json:
+        """A condition of the KubernetesOperator."""
+        found = (self.get(self.operator_path).get("status") or {}).get("conditions", [])
+        return next((dict(one) for one in found if one["type"] == kind), {})
+
+    def until_installed(self, kind: str = "Ready", status: str = "True", reason: str = "") -> Json:
+        def so() -> bool:
+            found = self.installed(kind)
+            return found.get("status") == status and reason in ("", found.get("reason"))
+
+        eventually(so, f"{kind} of the installation is {status} {reason}", 60)
+        return self.installed(kind)
+
+    def another_second(self) -> None:
+        """Ages have whole seconds: who comes after this is younger."""
+        now = int(time.time())
+        eventually(lambda: time.time() > now + 1.05, "another second")
 
     # ---- agents
 
@@ -107,6 +133,10 @@ class Bindings:
 
     def all_bound(self) -> list[Json]:
         found: list[Json] = self.get(self.path())["items"]
+        return found
+
+    def get_managed(self, name: str) -> list[Json]:
+        found: list[Json] = self.get(self.path(name))["metadata"]["managedFields"]
         return found
 
     def service(self, namespace: str, name: str) -> Json:

@@ -114,8 +114,7 @@ def test_failure_3_one_port_under_two_schemes_is_a_conflict_told_on_the_younger(
     with world.operating():
         ident = world.agent(older)
         world.until_ready(older)
-        world.until(lambda: time.time() % 1 > 0.1, "another second")  # ages have whole seconds
-        time.sleep(1.1)
+        world.another_second()
         world.agent(younger)
         said = world.until_said(parse(younger).name, "ServicesCreated", "False", "TargetServiceConflict")
         assert said["message"] == f"port 8080 of this target belongs to BoundEndpoint {parse(older).name}"
@@ -192,6 +191,7 @@ def test_failure_5_one_port_clash_touches_only_itself(world: Bindings) -> None:
         world.agent(url)
         bound = world.until_ready(url)
         assert bound["spec"]["port"] != 10000
+        world.another_second()
         assert world.bind("late", f"tcp://late.{world.users}:98", bound["spec"]["port"]).code == 201
         said = world.until_said("late", "ServicesCreated", "False", "PortConflict")
         assert said["message"].endswith(f"belongs to BoundEndpoint {parse(url).name}")
@@ -214,6 +214,7 @@ def test_failure_10_an_object_costs_five_requests_and_its_end_four(world: Bindin
     """Rule 22: create, two Services, and one status of each writer; then four deletions and patches."""
     with world.operating() as operator:
         url = f"http://cheap.{world.users}"
+        world.until_installed()
         world.until(lambda: operator.operator.quiet, "nothing is to be done")
         mark = world.plane.audit.mark()
         ident = world.agent(url)
@@ -248,6 +249,7 @@ def test_at_rest_nothing_is_written(world: Bindings) -> None:
     with world.operating() as operator:
         world.agent(url)
         world.until_ready(url)
+        world.until_installed()
         world.until(lambda: operator.operator.quiet, "nothing is left to do")
         mark, probes = world.plane.audit.mark(), len(world.network.dialled)
         world.until(lambda: len(world.network.dialled) >= probes + 4, "it was verified four times more")
