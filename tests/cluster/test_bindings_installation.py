@@ -1,4 +1,4 @@
-"""KubernetesOperator on a real API server: registration, certificate, renewal, drain; and taking over from the Go operator.
+"""KubernetesOperator on a real API server: registration, certificate, drain; and taking over from the Go operator.
 
 The rules are those of docs/spec/bindings/kubernetesoperator.md.
 """

@@ -268,7 +268,7 @@ def answers(address: str, port: int) -> bool:
         with socket.create_connection((address, port), 5) as connection:
             connection.settimeout(5)
             connection.sendall(b"?")
-            return connection.recv(1) == b"?"
+            return bool(connection.recv(1) == b"?")
     except OSError:
         return False
 

@@ -118,7 +118,7 @@ class Truth:
         obj = objects[target.name]
         if "deletionTimestamp" in obj["metadata"]:
             return "it is still being deleted"
-        status, count = obj["status"], len(ids)
+        status, count = obj.get("status") or {}, len(ids)
         if [one["id"] for one in status.get("endpoints") or ()] != sorted(ids) or status.get(
             "hashedName"
         ) != target.name:
