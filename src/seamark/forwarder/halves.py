@@ -14,6 +14,7 @@ from seamark.wire.splice import Buffered
 
 HIGH_WATER = 512 * 1024
 MOST_EARLY = 256 * 1024
+QUIET = 60.0  # seconds without a byte after which a half-closed connection is over
 RESET = struct.pack("ii", 1, 0)  # linger for no time at all
 
 
@@ -72,7 +73,8 @@ class Half(Buffered):
 class PodHalf(Half):
     """A Pod's connection. What it says before the edge has taken it is kept, up to a bound.
 
-    - A Pod that has said all it has to say still gets everything that comes for it.
+    - A Pod that has said all it has to say still gets everything that comes for it. TLS has no half-close to pass on:
+      when nothing has come for a while, the whole connection is closed.
     """
 
     def __init__(self, opened: Callable[[PodHalf], None], closed: Callable[[PodHalf], None]) -> None:
@@ -81,6 +83,7 @@ class PodHalf(Half):
         self._closed = closed
         self._early = bytearray()
         self.dialling: asyncio.Task[None] | None = None
+        self.taken = 0  # bytes that came for the Pod
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -95,7 +98,16 @@ class PodHalf(Half):
             self.transport.pause_reading()
 
     def eof_received(self) -> bool:
-        return True  # TLS can't say it; what the edge still sends is for this Pod
+        asyncio.get_running_loop().call_later(QUIET, self._quiet, self.taken)
+        return True  # what the edge still sends is for this Pod
+
+    def _quiet(self, taken: int) -> None:
+        if self.other is None or self.other.transport is None:
+            return
+        if self.taken == taken:
+            self.other.transport.close()
+        else:
+            asyncio.get_running_loop().call_later(QUIET, self._quiet, self.taken)
 
     def join(self, edge: EdgeHalf) -> None:
         """The edge has taken the connection: what came early goes out now."""
@@ -129,10 +141,11 @@ class EdgeHalf(Half):
 
     def data_received(self, data: Bytes) -> None:
         if self._reader is None:
-            if self.other is None:
-                self.rest += bytes(data)
-            else:
+            if isinstance(self.other, PodHalf):
+                self.other.taken += len(data)
                 super().data_received(data)
+            else:
+                self.rest += bytes(data)
             return
         try:
             body = self._reader.feed(bytes(data))
