@@ -18,6 +18,7 @@ from seamark.core.waker import Declaration
 # A family registers here: the module that has its SCENARIO and, where the standard course does not fit, a `bench`.
 FAMILIES = {
     "cluster": "tests.bench.families.cluster",
+    "bindings": "tests.bench.families.bindings",
     "core": "tests.bench.families.core",
     "dns": "tests.bench.families.dns",
     "score": "tests.bench.families.score",

@@ -1,0 +1,248 @@
+"""The course of FAMILY=bindings: pairs of floor and operator from the edge's list, deletion, some that can't be reached,
+thousands, rest; then the forwarder against connections without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from seamark.api.bindings import BoundEndpoint
+from seamark.api.core import Service
+from seamark.api.kubernetesoperator import KubernetesOperator
+from seamark.core.errors import SeamarkError
+from tests.bench.bare import each, make_and_work
+from tests.bench.process import OperatorProcess
+from tests.bench.report import Line, save
+from tests.bench.scenario import Write
+from tests.bench.setting import NAMESPACES, Setting, setting
+from tests.bench.spread import median, spread
+from tests.bench.watcher import watching
+
+MERGE = "application/merge-patch+json"
+N = 300
+UNREACHABLE = 100
+MANY = 5000
+PATIENCE = 0.5
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    floor: float
+    seconds: float
+    requests: float
+    deletion_seconds: float
+    deletion_requests: float
+    cpu: float
+    memory_mb: float
+    lag_p99_ms: float
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds / self.floor
+
+
+@dataclass(frozen=True)
+class Size:
+    n: int
+    seconds: float
+    memory_mb: float
+
+
+def urls(n: int, silent: int = 0) -> dict[str, str]:
+    """Names of objects and their URLs; the last ones never answer."""
+    from tests.bench.families.bindings import target  # noqa: PLC0415  # it names this module as its course
+
+    found = [target(number, silent=number >= n - silent) for number in range(n)]
+    return {one.name: one.url for one in found}
+
+
+async def bench(asked: Any, say: Say) -> str:
+    from tests.bench.families.bindings import FILE  # noqa: PLC0415
+    from tests.bench.families.bindings_forward import forward  # noqa: PLC0415
+
+    directory = Path(tempfile.mkdtemp(prefix="seamark-bench-bindings-"))
+    listing = directory / "bound.json"
+    listing.write_text("[]")
+    os.environ[FILE] = str(listing)
+    n = N if asked.n == 1000 else asked.n  # 1000 is what is meant when nothing was said
+    async with setting("bindings") as where:
+        await where.bare.write(Write("POST", NAMESPACES, {"metadata": {"name": "users"}}))
+        line, details, words = await _bench(where, listing, n, asked, say)
+    say("the forwarder, against connections to the ingress without one")
+    carried = await forward(directory, say)
+    say(f"details are in {save('bindings', 'standard', {**details, 'forwarder': asdict(carried)})}")
+    return f"{line.text('bindings')} {words} forward_throughput={carried.throughput:.2f} forward_connections={carried.connections:.2f}"
+
+
+async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) -> tuple[Line, dict[str, Any], str]:
+    runs: list[Run] = []
+    began = time.monotonic()
+    await floor(where, min(n, 50))
+    while len(runs) < asked.pairs and (
+        not runs or (time.monotonic() - began) * (1 + 1 / len(runs)) < 60 * asked.minutes
+    ):
+        runs.append(await pair(where, listing, n))
+        say(f"  pair {len(runs)}: {runs[-1].ratio:.2f} x; {runs[-1]}")
+    say(f"{n} of which {UNREACHABLE} can't be reached, against the others alone")
+    alone, beside = await unreachable(where, listing, n, say)
+    say("thousands")
+    sizes = [await sized(where, listing, many, say) for many in (MANY // 2, MANY)]
+    say("rest")
+    idle = await rest(where, listing, n, say)
+    say(f"time against the floor: {spread([run.ratio for run in runs])}")
+    line = Line(
+        n=n,
+        requests_per_object=max(run.requests for run in runs),
+        time_vs_floor=median([run.ratio for run in runs]),
+        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
+        rss_mb_per_1000=median([run.memory_mb * 1000 / n for run in runs]),
+        idle_writes=idle,
+        loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
+    )
+    for missed in line.missed(where.scenario.targets):
+        say(missed)
+    growth = sizes[1].seconds / sizes[0].seconds
+    deletion = max(run.deletion_requests for run in runs)
+    words = (
+        f"deletion_requests={deletion:.3f} deletion_s={median([run.deletion_seconds for run in runs]):.2f} "
+        f"reachable_s_alone={spread(alone)} reachable_s_beside={spread(beside)} "
+        f"n5000_s={sizes[1].seconds:.1f} n5000_mb={sizes[1].memory_mb:.0f} growth_2x={growth:.2f}"
+    )
+    details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(one) for one in sizes]}
+    return line, {**details, "alone": alone, "beside": beside}, words
+
+
+@asynccontextmanager
+async def installed(where: Setting, listing: Path) -> AsyncIterator[OperatorProcess]:
+    """An operator that has registered, and has nothing to do; afterwards nothing is left."""
+    bind(listing, {})
+    spec = {"binding": {"endpointSelectors": ["true"]}, "drain": {"policy": "Delete"}}
+    head = {"apiVersion": KubernetesOperator.RESOURCE.api_version, "kind": "KubernetesOperator"}
+    path = KubernetesOperator.RESOURCE.path(where.namespace)
+    await where.bare.write(Write("POST", path, {**head, "metadata": {"name": "seamark"}, "spec": spec}))
+    async with where.operator() as running:
+        await running.quiet(least=1.0)
+        yield running
+        await where.bare.delete_all(KubernetesOperator.RESOURCE, where.namespace)
+        await until_none(where, KubernetesOperator)
+
+
+def bind(listing: Path, wanted: dict[str, str]) -> None:
+    part = listing.with_suffix(".part")
+    part.write_text(json.dumps(list(wanted.values())))
+    part.rename(listing)
+
+
+async def until_none(where: Setting, kind: Any, seconds: float = 300) -> float:
+    deadline = time.monotonic() + seconds
+    while await where.bare.all(kind, where.namespace):
+        if time.monotonic() > deadline:
+            raise SeamarkError(f"{kind.RESOURCE.plural} did not go within {seconds:.0f} s")
+        await asyncio.sleep(0.05)
+    return time.monotonic()
+
+
+async def floor(where: Setting, n: int) -> float:
+    """The same writes by the bare client, object by object."""
+    wanted = list(urls(n))
+    async with watching(where.bare, where.scenario, where.namespace, wanted) as watcher:
+        began = time.monotonic()
+        await make_and_work(where.bare, where.scenario, where.namespace, wanted)
+        seconds = await watcher.until(n, PATIENCE * n) - began
+
+    async def unmark(name: str) -> None:
+        path = BoundEndpoint.RESOURCE.path(where.namespace, name)
+        await where.bare.write(Write("PATCH", path, {"metadata": {"finalizers": None}}, MERGE))
+
+    await each(wanted, unmark)
+    for namespace, kind in ((where.namespace, BoundEndpoint), (where.namespace, Service), ("users", Service)):
+        await where.bare.delete_all(kind.RESOURCE, namespace)
+    return seconds
+
+
+async def pair(where: Setting, listing: Path, n: int) -> Run:
+    least = await floor(where, n)
+    wanted = urls(n)
+    async with installed(where, listing) as running:
+        empty = await running.report()
+        async with watching(where.bare, where.scenario, where.namespace, list(wanted)) as watcher:
+            before, mark, began = await running.reset(), where.mark(), time.monotonic()
+            bind(listing, wanted)
+            seconds = await watcher.until(n, PATIENCE * n + 60) - began
+        after = await running.quiet()
+        made = where.requests(mark).counted
+        mark, began = where.mark(), time.monotonic()
+        bind(listing, {})
+        deleted = await until_none(where, BoundEndpoint) - began
+        await running.quiet()
+        gone = where.requests(mark).counted
+    return Run(
+        floor=least,
+        seconds=seconds,
+        requests=made / n,
+        deletion_seconds=deleted,
+        deletion_requests=gone / n,
+        cpu=after.cpu - before.cpu,
+        memory_mb=after.memory_mb - empty.memory_mb,
+        lag_p99_ms=after.lag_p99_ms,
+    )
+
+
+async def unreachable(where: Setting, listing: Path, n: int, say: Say) -> tuple[list[float], list[float]]:
+    """Seconds until those that can be reached are Ready: alone, and beside others that never answer; three of each."""
+    good = n - UNREACHABLE
+    alone: list[float] = []
+    beside: list[float] = []
+    for _ in range(3):
+        for wanted, times in ((urls(good), alone), (urls(n, UNREACHABLE), beside)):
+            async with installed(where, listing) as running:
+                async with watching(where.bare, where.scenario, where.namespace, list(urls(good))) as watcher:
+                    began = time.monotonic()
+                    bind(listing, wanted)
+                    times.append(await watcher.until(good, PATIENCE * n + 60) - began)
+                bind(listing, {})
+                await until_none(where, BoundEndpoint)
+                await running.quiet()
+    say(f"  alone {spread(alone)} s, beside {UNREACHABLE} others {spread(beside)} s")
+    return alone, beside
+
+
+async def sized(where: Setting, listing: Path, n: int, say: Say) -> Size:
+    async with installed(where, listing) as running:
+        empty = await running.report()
+        wanted = urls(n)
+        async with watching(where.bare, where.scenario, where.namespace, list(wanted)) as watcher:
+            began = time.monotonic()
+            bind(listing, wanted)
+            seconds = await watcher.until(n, PATIENCE * n) - began
+        full = await running.quiet()
+        size = Size(n, seconds, full.memory_mb - empty.memory_mb)
+        say(f"  {size}")
+        bind(listing, {})
+        await until_none(where, BoundEndpoint, 900)
+        await running.quiet()
+    return size
+
+
+async def rest(where: Setting, listing: Path, n: int, say: Say) -> int:
+    async with installed(where, listing) as running:
+        async with watching(where.bare, where.scenario, where.namespace, list(urls(n))) as watcher:
+            bind(listing, urls(n))
+            await watcher.until(n, PATIENCE * n + 60)
+        await running.quiet(least=2.0)
+        mark, seconds = where.mark(), 2 * where.scenario.at_rest
+        await running.remain(seconds)
+        found = where.requests(mark)
+        say(f"  {seconds:g} s; {found}")
+        bind(listing, {})
+        await until_none(where, BoundEndpoint)
+    return found.writes.total()
