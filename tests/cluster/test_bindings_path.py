@@ -249,7 +249,7 @@ def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: Whole
 
         def told() -> bool:
             found = {one["type"]: one for one in path.world.get(operator)["status"]["conditions"]}
-            return found["Ready"]["status"] == "False" and found["Ready"]["reason"] == "EdgeUnreachable"
+            return bool(found["Ready"]["status"] == "False" and found["Ready"]["reason"] == "EdgeUnreachable")
 
         path.world.until(told, "the installation says so", 90)
         path.world.until_said(parse(url).name, "ConnectivityVerified", "False", seconds=60)

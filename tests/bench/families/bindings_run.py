@@ -1,5 +1,5 @@
-"""The course of FAMILY=bindings: pairs of floor and operator from the edge's list, deletion, some that can't be reached,
-thousands, rest; then the forwarder against connections without one."""
+"""The course of FAMILY=bindings: what the edge lists, deleted again, beside some that can't be reached, in thousands;
+rest; then the forwarder."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ async def bench(asked: Any, say: Say) -> str:
     say("the forwarder, against connections to the ingress without one")
     carried = await forward(directory, say)
     say(f"details are in {save('bindings', 'standard', {**details, 'forwarder': asdict(carried)})}")
-    return f"{line.text('bindings')} {words} forward_throughput={carried.throughput:.2f} forward_connections={carried.connections:.2f}"
+    carries = f"forward_throughput={carried.throughput:.2f} forward_connections={carried.connections:.2f}"
+    return f"{line.text('bindings')} {words} {carries}"
 
 
 async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) -> tuple[Line, dict[str, Any], str]:
