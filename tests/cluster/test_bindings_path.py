@@ -7,6 +7,7 @@ holds. The Go SDK can, and does.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -116,7 +117,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholePath]:
             namespace=HOME, poll=0.5, probe_every=1.0, probe_limit=5.0, edge_ca=Path(edge.ca).read_text()
         )
         means = Means(seamark_edge(edge.api_url, edge.api_key))
-        stack.enter_context(running(machine.plane, controllers(settings, means), "admin"))
+        operator = stack.enter_context(running(machine.plane, controllers(settings, means), "admin"))
+        stack.callback(lambda: asyncio.run_coroutine_threadsafe(means.edge.close(), operator._loop).result(10))
         found.world.install()
         for number in (1, 2):
             machine.apply(forwarder_pod(machine, f"forwarder-{number}"), namespace=HOME)
@@ -243,19 +245,18 @@ def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: Whole
     path.python(url)
     path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
     before = {one["metadata"]["uid"] for one in path.world.all_bound()}
-    os.kill(path.edge.process.pid, signal.SIGSTOP)
+    path.edge.kill()
     try:
-        operator = f"/apis/ngrok.k8s.ngrok.com/v1alpha1/namespaces/{HOME}/kubernetesoperators/seamark"
 
         def told() -> bool:
-            found = {one["type"]: one for one in path.world.get(operator)["status"]["conditions"]}
-            return bool(found["Ready"]["status"] == "False" and found["Ready"]["reason"] == "EdgeUnreachable")
+            found = path.world.installed("Ready")
+            return (found["status"], found["reason"]) == ("False", "EdgeUnreachable")
 
         path.world.until(told, "the installation says so", 90)
         path.world.until_said(parse(url).name, "ConnectivityVerified", "False", seconds=60)
         assert {one["metadata"]["uid"] for one in path.world.all_bound()} >= before
     finally:
-        os.kill(path.edge.process.pid, signal.SIGCONT)
+        path.edge.start()
     path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
 
 

@@ -39,7 +39,7 @@ SETTINGS = Settings(
     stop_grace=0,
     watch_idle=4000,
     watch_lifetime=40_000,
-    single_reads=20_000,
+    single_reads=200_000,
     health_address="",
 )
 
