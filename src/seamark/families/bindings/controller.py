@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from seamark.api.bindings import BindingEndpoint, BoundEndpoint
 from seamark.api.core import Namespace, Secret, Service
 from seamark.api.kubernetesoperator import RETAIN, KubernetesOperator
-from seamark.api.meta import Key
+from seamark.api.meta import Key, Object
 from seamark.core.access import Right
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
@@ -15,6 +15,7 @@ from seamark.core.clock import Clock, SystemClock
 from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.events import Notice
 from seamark.core.follow import Unreadable
+from seamark.core.scope import Scope
 from seamark.core.source import Fresh, NotYet, Reports
 from seamark.core.status import ByManager
 from seamark.core.view import View
@@ -77,6 +78,11 @@ class Wiring:
         self.plans: Reports[Plan] = Reports("what the edge binds here")
         self.refusals: Reports[str] = Reports("refused bindings")
         self._told: tuple[Notice, ...] = ()
+
+    @property
+    def scopes(self) -> dict[type[Object], Scope]:
+        """All but Services and Namespaces is followed in the installation's own namespace, and its rights end there."""
+        return dict.fromkeys((BoundEndpoint, KubernetesOperator, Secret), Scope(self.settings.namespace))
 
     def ours(self, endpoint: BoundEndpoint) -> bool:
         return endpoint.metadata.namespace == self.settings.namespace
@@ -252,9 +258,11 @@ class Wiring:
 
 def controllers(settings: Settings, means: Means) -> tuple[Declaration, ...]:
     wiring = Wiring(settings, means)
+    here = wiring.scopes
     return (
         Group(
             name="binding-groups",
+            scopes=here,
             keyed={BoundEndpoint: wiring.group_keys, Service: wiring.target.owners},  # type: ignore[dict-item]  # keys they are
             reads=(Namespace,),
             indexes=(GROUP_MEMBERS, BY_PORT),
@@ -267,6 +275,7 @@ def controllers(settings: Settings, means: Means) -> tuple[Declaration, ...]:
         ),
         Controller(
             name="boundendpoints",
+            scopes=here,
             kind=BoundEndpoint,
             reads=(KubernetesOperator,),
             indexes=(GROUP_MEMBERS, BY_PORT),
@@ -296,6 +305,7 @@ def pollers(wiring: Wiring) -> tuple[Declaration, ...]:
     return (
         Group(
             name="binding-polls",
+            scopes=wiring.scopes,
             keyed={KubernetesOperator: lambda operator: (operator.key,)},
             reads=(BoundEndpoint,),
             indexes=(IN_NAMESPACE,),
@@ -308,6 +318,7 @@ def pollers(wiring: Wiring) -> tuple[Declaration, ...]:
         ),
         Group(
             name="binding-projections",
+            scopes=wiring.scopes,
             keyed={BoundEndpoint: wiring.projection_keys},
             subjects=(wiring.plans,),
             observe=wiring.observe_projection,
@@ -319,6 +330,7 @@ def pollers(wiring: Wiring) -> tuple[Declaration, ...]:
         ),
         Controller(
             name="binding-endpoints",
+            scopes=wiring.scopes,
             kind=BoundEndpoint,
             sources=(wiring.plans,),
             observe=wiring.observe_endpoints,
@@ -332,6 +344,7 @@ def pollers(wiring: Wiring) -> tuple[Declaration, ...]:
 def installations(wiring: Wiring) -> Declaration:
     return Controller(
         name="kubernetesoperators",
+        scopes=wiring.scopes,
         kind=KubernetesOperator,
         reads=(Namespace, BoundEndpoint),
         kept=(Secret,),
