@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from seamark.api.bindings import BindingEndpoint, BoundEndpoint
 from seamark.api.core import Namespace, Secret, Service
@@ -21,7 +21,7 @@ from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.families.bindings import groups, installation, polling
-from seamark.families.bindings.certificates import Certificates, EcCertificates, Held, held
+from seamark.families.bindings.certificates import Certificates, EcCertificates, Held, Validity, held
 from seamark.families.bindings.edgework import EdgeWork
 from seamark.families.bindings.installation import SeenInstallation
 from seamark.families.bindings.ownership import OfProjection, OfTarget, OfUpstream
@@ -78,6 +78,7 @@ class Wiring:
         self.plans: Reports[Plan] = Reports("what the edge binds here")
         self.refusals: Reports[str] = Reports("refused bindings")
         self._told: tuple[Notice, ...] = ()
+        self._forgotten = (0, "")  # how often the edge has forgotten us, and the certificate that went with it
 
     @property
     def scopes(self) -> dict[type[Object], Scope]:
@@ -210,7 +211,8 @@ class Wiring:
             return None
         system = view.intent(Namespace, Key("", "kube-system"))
         attempts = view.fact(self.work.attempts, operator.key)
-        certificate, trouble = self._certificate(view, operator)
+        attempt = attempts.value if isinstance(attempts, Fresh) else 0
+        certificate, trouble = self._certificate(view, operator, attempt)
         polled = self.polled(view)
         problems = polled.problems if polled is not None else ()
         return SeenInstallation(
@@ -218,7 +220,7 @@ class Wiring:
             cluster=system.uid if system is not None else "",
             certificate=certificate,
             secret_trouble=trouble,
-            attempt=attempts.value if isinstance(attempts, Fresh) else 0,
+            attempt=attempt,
             results=results,
             settings=self.settings,
             left=self._left(view) if operator.deleting else 0,
@@ -232,7 +234,8 @@ class Wiring:
         self._told = now
         return fresh
 
-    def _certificate(self, view: View, operator: KubernetesOperator) -> tuple[Held | None, str]:
+    def _certificate(self, view: View, operator: KubernetesOperator, attempt: int) -> tuple[Held | None, str]:
+        """What the Secret holds. With a registration that the edge has forgotten, its certificate is worth nothing."""
         binding = operator.spec.binding
         if binding is None or operator.deleting:
             return None, ""
@@ -244,7 +247,10 @@ class Wiring:
             case fact:
                 found = held(fact.value if isinstance(fact, Fresh) else None, self.certificates, self.clock.wall())
                 view.again = min(view.again, view.now + found.again)
-                return found, ""
+                if attempt > self._forgotten[0]:
+                    self._forgotten = (attempt, found.mark)
+                worthless = bool(found.mark) and found.mark == self._forgotten[1]
+                return (replace(found, validity=Validity.MISSING) if worthless else found), ""
 
     def _left(self, view: View) -> int:
         """Objects that go with the installation and are still there, and others that we still hold."""

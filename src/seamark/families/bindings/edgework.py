@@ -94,7 +94,9 @@ class EdgeWork:
 
     async def perform(self, action: Action) -> Registration | Signed | Left | None:
         match action:
-            case Register(owner=owner, spec=spec):
+            case Register(owner=owner, spec=spec, attempt=attempt):
+                if attempt:
+                    await self.provider.unregister(owner)  # what we know of it is not so any more
                 found = await self._register(owner, spec)
                 return Registration(found.id, f"/kubernetes_operators/{found.id}", found.ingress_endpoint)
             case Certify(owner=owner, spec=spec):

@@ -45,6 +45,7 @@ READY = ConditionType(
         "EdgeUnreachable": UNREACHABLE,
         "CertificateFailed": "There is no good certificate; the message says why",
         "CertificateExpired": "The certificate is over, and no new one could be had",
+        "Draining": "The installation goes",
         "NotConfigured": "The spec has no binding, or the feature bindings is not enabled",
         "Pending": TRUTH,
     },
@@ -190,6 +191,8 @@ def registration(seen: SeenInstallation) -> Registration | None:
 
 
 def registered_as(seen: SeenInstallation) -> Condition:
+    if seen.operator.deleting:
+        return standing(seen)
     if seen.spec is None:
         return REGISTERED.unknown("Pending", "Nothing is to be bound here")
     match seen.results.to(register(seen, seen.spec)):
@@ -203,7 +206,19 @@ def registered_as(seen: SeenInstallation) -> Condition:
             return REGISTERED.not_yet("Pending", "Not yet registered")
 
 
+def standing(seen: SeenInstallation) -> Condition:
+    """While it goes nobody asks any more: what was said of the registration stands until it is taken back."""
+    said = seen.operator.status.conditions if seen.operator.status is not None else ()
+    known = any(one.type == REGISTERED.name and one.status == "True" for one in said)
+    ident = seen.operator.status.id if seen.operator.status is not None else ""
+    if known:
+        return REGISTERED.true("Registered", f"The edge knows this installation as {ident}")
+    return REGISTERED.unknown("Pending", "Not registered")
+
+
 def ready_as(seen: SeenInstallation, registered: Condition, answers: Answers) -> Condition:
+    if seen.operator.deleting:
+        return READY.false("Draining", "The installation goes")
     if seen.spec is None:
         return READY.false("NotConfigured", "spec.binding is missing, or spec.enabledFeatures does not name bindings")
     parts = (registered, certified_as(seen, seen.spec, answers), listed_as(seen))
