@@ -242,7 +242,7 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
 
 def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: WholePath) -> None:
     url = "tcp://stays.shop:7007"
-    path.python(url)
+    path.go(url)
     path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
     before = {one["metadata"]["uid"] for one in path.world.all_bound()}
     path.edge.kill()
@@ -257,7 +257,7 @@ def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: Whole
         assert {one["metadata"]["uid"] for one in path.world.all_bound()} >= before
     finally:
         path.edge.start()
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "True", seconds=120)  # the agent comes back by itself
 
 
 def summary(path: WholePath, url: str) -> str:
