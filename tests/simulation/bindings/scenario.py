@@ -65,7 +65,7 @@ class BindingsScenario:
     # ---- what people do
 
     def steps(self) -> Sequence[Step]:
-        """Where several write one status at once, one of them tries again; the event about the nonsense may come late."""
+        """Where two write one status at once, one tries again; the event about the nonsense may come late."""
         return (
             Step("an agent comes", lambda world: acts.agent(world, WEB), most=8),
             Step("a second one on the same URL", lambda world: acts.agent(world, WEB), most=1),
