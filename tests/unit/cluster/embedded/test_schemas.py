@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from seamark.cluster.embedded.custom.formats import regex
 from tests.unit.cluster.embedded.conftest import MERGE, WIDGETS, Cluster, widget
 
 
@@ -73,3 +74,19 @@ def test_a_deleted_definition_takes_its_objects_and_its_paths(cluster: Cluster) 
     cluster.ok("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com")
     assert cluster.answer("GET", WIDGETS).status == 404
     assert cluster.store.objects("widgets.example.com") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits", "does_not"),
+    [
+        ("^a$", "a", "a\n"),
+        ("^[a$]+$", "$a$", "$b"),
+        ("^[]$]$", "]", "a"),
+        ("^[^]$]$", "a", "$"),
+        ("^[[:alpha:]_]+\\z", "a_b", "a1"),
+        ("^\\$[0-9]$", "$1", "1"),
+    ],
+)
+def test_a_pattern_means_what_the_api_server_takes_it_for(pattern: str, fits: str, does_not: str) -> None:
+    assert regex(pattern).search(fits)
+    assert not regex(pattern).search(does_not)

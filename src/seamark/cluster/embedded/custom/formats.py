@@ -6,7 +6,7 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -75,5 +75,31 @@ def check_for(name: str) -> Callable[[str], bool] | None:
 
 @lru_cache(maxsize=4096)
 def regex(pattern: str) -> re.Pattern[str]:
-    """A pattern as RE2 means it: `$` is the end of the text, not a last newline before it."""
-    return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern).replace("\\z", "\\Z"))
+    """A pattern of the API server in Python's words: `$` and `\\z` are the end of the text and nothing else."""
+    return re.compile("".join(_translated(pattern)))
+
+
+_PIECE = re.compile(r"\\.|\[:\^?[a-z]+:\]|.", re.DOTALL)
+_POSIX = {
+    "[:alnum:]": "0-9A-Za-z",
+    "[:alpha:]": "A-Za-z",
+    "[:digit:]": "0-9",
+    "[:lower:]": "a-z",
+    "[:upper:]": "A-Z",
+    "[:word:]": "0-9A-Za-z_",
+    "[:xdigit:]": "0-9A-Fa-f",
+}
+
+
+def _translated(pattern: str) -> Iterator[str]:
+    before = ""  # inside of a set of characters, where `$` is just that: the piece before
+    for piece in _PIECE.findall(pattern):
+        if not before:
+            before = piece if piece == "[" else ""
+            yield "\\Z" if piece in ("$", "\\z") else piece
+        elif piece == "]" and before not in ("[", "[^"):  # as the first of a set it is one of its characters
+            before = ""
+            yield piece
+        else:
+            before = "[^" if (before, piece) == ("[", "^") else "in"
+            yield _POSIX.get(piece, "\\[" if piece == "[" else piece)
