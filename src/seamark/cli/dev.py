@@ -146,10 +146,13 @@ async def operate(transport: HttpTransport, place: Place, began: float, *, check
 async def wait_ready(operator: Operator, began: float) -> None:
     deadline = time.monotonic() + PATIENCE
     while True:
-        rows = [ready for _, ready, _ in examples_of(operator)]
+        examples = examples_of(operator)
+        rows = [ready for _, ready, _ in examples]
         if rows and all(rows):
             break
         if time.monotonic() > deadline:
+            for name in [f"{name}: {words}" for name, ready, words in examples if not ready] + operator.missing():
+                typer.echo(f"not ready: {name}", err=True)
             typer.echo(f"dev: ready_s=never examples={sum(rows)}/{len(rows)}")
             raise typer.Exit(1)
         await asyncio.sleep(0.05)

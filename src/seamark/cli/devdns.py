@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 
+from seamark.cluster.real.ports import free
+
 ZONE = "example.test"
-ADDRESS = "127.0.0.1:10053"
-DEFAULTS = {"SEAMARK_DNS_ZONES": ZONE, "SEAMARK_DNS_MEMORY_ADDRESS": ADDRESS}
+HOST, PORTS = "127.0.0.1", range(10053, 10153)  # the first that is free
 
 
 def give_names() -> str:
     """Has the DNS family serve a zone, unless somebody has set it up otherwise; says how to ask it."""
     if "SEAMARK_DNS_SETTINGS" in os.environ or "SEAMARK_DNS_PROVIDER" in os.environ:
         return ""
-    for name, value in DEFAULTS.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("SEAMARK_DNS_ZONES", ZONE)
+    if "SEAMARK_DNS_MEMORY_ADDRESS" not in os.environ:
+        port = next((port for port in PORTS if free(HOST, port)), PORTS[0])
+        os.environ["SEAMARK_DNS_MEMORY_ADDRESS"] = f"{HOST}:{port}"
     host, _, port = os.environ["SEAMARK_DNS_MEMORY_ADDRESS"].rpartition(":")
     zone = os.environ["SEAMARK_DNS_ZONES"].split(",", maxsplit=1)[0]
     return f"dig @{host} -p {port} www.{zone}"
