@@ -6,6 +6,7 @@ import os
 
 from seamark.cluster.real.ports import free
 
+ZONES, ADDRESS = "SEAMARK_DNS_ZONES", "SEAMARK_DNS_MEMORY_ADDRESS"
 ZONE = "example.test"
 HOST, PORTS = "127.0.0.1", range(10053, 10153)  # the first that is free
 
@@ -14,10 +15,10 @@ def give_names() -> str:
     """Has the DNS family serve a zone, unless somebody has set it up otherwise; says how to ask it."""
     if "SEAMARK_DNS_SETTINGS" in os.environ or "SEAMARK_DNS_PROVIDER" in os.environ:
         return ""
-    os.environ.setdefault("SEAMARK_DNS_ZONES", ZONE)
-    if "SEAMARK_DNS_MEMORY_ADDRESS" not in os.environ:
-        port = next((port for port in PORTS if free(HOST, port)), PORTS[0])
-        os.environ["SEAMARK_DNS_MEMORY_ADDRESS"] = f"{HOST}:{port}"
-    host, _, port = os.environ["SEAMARK_DNS_MEMORY_ADDRESS"].rpartition(":")
-    zone = os.environ["SEAMARK_DNS_ZONES"].split(",", maxsplit=1)[0]
+    os.environ.setdefault(ZONES, ZONE)
+    if ADDRESS not in os.environ:
+        chosen = next((port for port in PORTS if free(HOST, port)), PORTS[0])
+        os.environ[ADDRESS] = f"{HOST}:{chosen}"
+    host, _, port = os.environ[ADDRESS].rpartition(":")
+    zone = os.environ[ZONES].split(",", maxsplit=1)[0]
     return f"dig @{host} -p {port} www.{zone}"
