@@ -39,10 +39,11 @@ Context = Annotated[str, typer.Option("--context", help="Which context of the ku
 def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Serve the web page: the map of endpoints, live, to whoever shows a Kubernetes token."""
     log.configure("warning")
-    uvloop.run(serve(address, connect(kubeconfig, context)))
+    words = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
+    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words)))
 
 
-async def serve(address: str, load: Load, serving: Callable[[], None] | None = None) -> None:
+async def serve(address: str, load: Load, serving: Callable[[], None]) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
     try:
@@ -53,9 +54,7 @@ async def serve(address: str, load: Load, serving: Callable[[], None] | None = N
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         page = Console(board, Access(transport, time.monotonic), as_person(load), lambda: reports.synced)
         await page.start(address)
-        typer.echo(f"The console is at http://{address}/ (a token: kubectl create token NAME)")
-        if serving is not None:
-            serving()
+        serving()
         try:
             await operator.run()
         finally:

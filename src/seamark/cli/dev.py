@@ -24,6 +24,7 @@ from rich.table import Table
 
 from seamark.api.crd import manifests
 from seamark.api.meta import Condition
+from seamark.cli import console
 from seamark.cli.devdns import give_names
 from seamark.cli.families import FAMILIES
 from seamark.cli.manifests import Applier, read
@@ -31,6 +32,7 @@ from seamark.cli.progress import shown
 from seamark.cli.run import supervise
 from seamark.cluster.real.binaries import find
 from seamark.cluster.real.plane import ControlPlane
+from seamark.cluster.real.ports import free
 from seamark.cluster.server.cluster import EmbeddedCluster, with_node
 from seamark.core import log
 from seamark.core.clock import SystemClock
@@ -45,6 +47,7 @@ from seamark.core.settings import Settings
 PATIENCE = 60.0
 SETTINGS = Settings(leader_election=False, health_address="")
 CLUSTERS = ("embedded", "real")
+PAGE_PORTS = range(8090, 8190)  # of the console: the first that is free
 
 Check = Annotated[bool, typer.Option("--check", help="Start, wait until every example is ready, stop.")]
 Examples = Annotated[Path, typer.Option(help="The manifests to apply.")]
@@ -130,17 +133,23 @@ async def apply(transport: HttpTransport, files: list[Path], defined: Callable[[
 async def operate(transport: HttpTransport, place: Place, began: float, *, check: bool) -> None:
     controllers = [one for family in FAMILIES.values() for one in family.controllers()]
     operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
-    work = asyncio.ensure_future(supervise(operator, SETTINGS))
+    load = connect(str(place.kubeconfig))
+    page = next((f"127.0.0.1:{port}" for port in PAGE_PORTS if free("127.0.0.1", port)), "127.0.0.1:0")
+    tasks = [
+        asyncio.ensure_future(supervise(operator, SETTINGS)),
+        asyncio.ensure_future(console.serve(page, load, lambda: None)),
+    ]
     try:
         if check:
             await wait_ready(operator, began)
         else:
-            look = asyncio.ensure_future(live_table(operator, place, began))
-            await asyncio.wait((work, look), return_when=asyncio.FIRST_COMPLETED)
-            look.cancel()
+            address = f"http://{page}/#token={(await load()).token}"
+            tasks.append(asyncio.ensure_future(live_table(operator, place, address, began)))
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def wait_ready(operator: Operator, began: float) -> None:
@@ -159,15 +168,16 @@ async def wait_ready(operator: Operator, began: float) -> None:
     typer.echo(f"dev: ready_s={time.monotonic() - began:.1f} examples={sum(rows)}/{len(rows)}")
 
 
-async def live_table(operator: Operator, place: Place, began: float) -> None:
-    console = Console()
-    console.print(f"A cluster at {place.url}, {time.monotonic() - began:.1f} s after the start. Try:")
-    console.print(f"  kubectl --kubeconfig {place.kubeconfig} get greetings -o wide -w", soft_wrap=True)
-    console.print(f"  kubectl --kubeconfig {place.kubeconfig} delete configmap hello", soft_wrap=True)
+async def live_table(operator: Operator, place: Place, page: str, began: float) -> None:
+    screen = Console()
+    screen.print(f"A cluster at {place.url}, {time.monotonic() - began:.1f} s after the start. Try:")
+    screen.print(f"  kubectl --kubeconfig {place.kubeconfig} get greetings -o wide -w", soft_wrap=True)
+    screen.print(f"  kubectl --kubeconfig {place.kubeconfig} delete configmap hello", soft_wrap=True)
     if asking := give_names():
-        console.print(f"  {asking}", soft_wrap=True)
-    console.print("Ctrl-C ends it and leaves nothing behind.\n")
-    with Live(console=console, refresh_per_second=4) as live:
+        screen.print(f"  {asking}", soft_wrap=True)
+    screen.print(f"The console: {page}", soft_wrap=True)
+    screen.print("Ctrl-C ends it and leaves nothing behind.\n")
+    with Live(console=screen, refresh_per_second=4) as live:
         while True:
             live.update(table(operator))
             await asyncio.sleep(0.25)
