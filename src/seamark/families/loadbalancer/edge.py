@@ -15,6 +15,7 @@ from seamark.providers.edge.protocol import EdgeProvider
 
 PAGE = 100  # endpoints in one answer of an edge
 Drain = Literal["", "Delete", "Retain"]  # before an uninstall: what becomes of what is at the edge
+GENTLE = 0.5  # seconds for each request of a look, however large the budget
 BUDGET = 0.1  # the part of an edge's requests that looking may take
 
 
@@ -142,9 +143,9 @@ class Work:
 
     @property
     def _interval(self) -> float:
-        """How long the last look will do; a look at many endpoints is kept to a part of the edge's budget."""
+        """How long the last look will do; looking at many endpoints is kept to a part of the edge's budget."""
         pages = 2 + len(self._seen.endpoints) // PAGE
-        costs = 60 * pages / (BUDGET * self.provider.capabilities.requests_per_minute)
+        costs = pages * max(60 / (BUDGET * self.provider.capabilities.requests_per_minute), GENTLE)
         return max(0.9 * self.timing.soon if self.hurried else self.timing.poll, costs)
 
     async def _look(self) -> Online:
