@@ -244,9 +244,9 @@ class Troubled(MemoryCalls):
         found: list[Fields] = await super().bound(operator)
         return found
 
-    async def listed(self, kind: Kind, *, limit: int = 0) -> list[Fields]:
+    async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         self._reach()
-        found: list[Fields] = await super().listed(kind, limit=limit)
+        found: list[Fields] = await super().listed(kind, limit=limit, where=where)
         return found
 
     def _reach(self) -> None:
