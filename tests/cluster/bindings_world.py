@@ -105,7 +105,7 @@ class Bindings:
         return self.edge.agent_holds(url, bindings=("kubernetes",))
 
     def leaves(self, ident: str) -> None:
-        self.edge.agent_leaves(ident)
+        self.edge.endpoint_goes(ident)
 
     # ---- objects
 

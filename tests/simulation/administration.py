@@ -41,6 +41,8 @@ class Administration:
             kind = "Role" if namespace else "ClusterRole"
             place = {"name": "seamark", **({"namespace": namespace} if namespace else {})}
             head = {"apiVersion": f"{ROLES}/v1", "metadata": place}
+            if namespace and self._store.get("namespaces", "", namespace) is None:
+                self._store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
             self._roles.append({**head, "kind": kind, "rules": rbac.rules(found)})
             reference = {"apiGroup": ROLES, "kind": kind, "name": "seamark"}
             self._roles.append({**head, "kind": f"{kind}Binding", "roleRef": reference, "subjects": [subject]})

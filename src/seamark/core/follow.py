@@ -22,7 +22,7 @@ from seamark.core.source import Absent, Fresh, NotYet, Source
 
 T = TypeVar("T", bound=Object)
 
-AGAIN = 10.0  # seconds after which a read that failed is tried again, at the latest
+AGAIN = 10.0  # seconds after which a read that failed, or was refused, is tried again at the latest
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class Follower(Source, Generic[T]):
             if fact is not None and fact != before:
                 self._facts[key] = fact
                 self._tell(key)
-            pause = self._every if fact is not None else min(self._every, AGAIN)
+            answered = isinstance(fact, Fresh | Absent)
+            pause = self._every if answered else min(self._every, AGAIN)
             await asyncio.sleep(pause * (0.8 + self._random.random() * 0.4))
 
     async def _read(self, key: Key) -> Followed[T] | None:

@@ -14,7 +14,7 @@ from seamark.wire.splice import Buffered
 
 HIGH_WATER = 512 * 1024
 MOST_EARLY = 256 * 1024
-QUIET = 60.0  # seconds without a byte after which a half-closed connection is over
+QUIET = 1.0  # seconds without a byte after which a connection is over whose Pod has ended, or half-closed, its side
 RESET = struct.pack("ii", 1, 0)  # linger for no time at all
 
 
@@ -74,7 +74,7 @@ class PodHalf(Half):
     """A Pod's connection. What it says before the edge has taken it is kept, up to a bound.
 
     - A Pod that has said all it has to say still gets everything that comes for it. TLS has no half-close to pass on:
-      when nothing has come for a while, the whole connection is closed.
+      when nothing has come for a second, the whole connection is closed.
     """
 
     def __init__(self, opened: Callable[[PodHalf], None], closed: Callable[[PodHalf], None]) -> None:

@@ -26,6 +26,7 @@ class TwinEdge(MemoryCalls):
         super().__init__()
         self.world: World
         self.network = TwinNetwork()
+        self.clock = TwinClock(self)
         self.troubled = NEVER
 
     def urls(self) -> dict[str, list[str]]:
@@ -41,7 +42,7 @@ class TwinEdge(MemoryCalls):
     def leave(self, url: str) -> None:
         """The agent that came last to this URL goes."""
         if held := self.urls().get(url):
-            self.agent_leaves(held[-1])
+            self.endpoint_goes(held[-1])
 
     async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         await self._before()
@@ -84,6 +85,19 @@ class TwinEdge(MemoryCalls):
 
     def _trouble(self, lasts: float = 0.0) -> None:
         self.troubled = max(self.troubled, self.world.clock.monotonic() + lasts)
+
+
+class TwinClock:
+    """The world's clock, once there is a world."""
+
+    def __init__(self, edge: TwinEdge) -> None:
+        self._edge = edge
+
+    def monotonic(self) -> float:
+        return self._edge.world.clock.monotonic()
+
+    def wall(self) -> datetime:
+        return self._edge.world.clock.wall()
 
 
 class TwinNetwork:

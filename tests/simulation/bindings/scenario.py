@@ -39,7 +39,7 @@ class BindingsScenario:
         return TwinEdge()
 
     def controllers(self, outside: TwinEdge) -> tuple[Declaration, ...]:
-        means = Means(memory_edge(outside), outside.world.clock, TwinCertificates(), outside.network.dial)
+        means = Means(memory_edge(outside), outside.clock, TwinCertificates(), outside.network.dial)
         return controllers(SETTINGS, means)
 
     def attach(self, world: World) -> None:

@@ -93,6 +93,7 @@ class Truth:
 
     def wrong(self) -> str:  # noqa: PLR0911  one row for each thing that can be wrong
         world = self._world
+        collect_garbage(world)
         operator = world.store.get(OPERATORS, HOME, "seamark")
         if operator is None:
             return self.left()
@@ -177,12 +178,22 @@ class Truth:
     def left(self) -> str:
         """What is left of us when the installation is gone."""
         world = self._world
+        collect_garbage(world)
         found = [obj["metadata"]["name"] for obj in world.store.objects(BOUND)]
         if found or ours(world):
             return f"{found} and {sorted(ours(world))} are left"
         if world.outside.operators() and not set(world.befallen) & set(RESTORES):
             return "the registration is left at the edge"
         return ""
+
+
+def collect_garbage(world: World) -> None:
+    """What kube-controller-manager does with children whose owner is gone: a restored past may bring some back."""
+    alive = {obj["metadata"]["uid"] for obj in world.store.objects(BOUND)}
+    for obj in list(world.store.objects("services")):
+        owners = [one["uid"] for one in obj["metadata"].get("ownerReferences") or ()]
+        if owners and not alive & set(owners):
+            world.store.delete("services", obj["metadata"]["namespace"], obj["metadata"]["name"])
 
 
 def ours(world: World) -> dict[tuple[str, str], Any]:
