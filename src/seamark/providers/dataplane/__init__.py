@@ -1,0 +1,1 @@
+"""Data planes: what serves a gateway's traffic, told what to serve, and asked whether it does."""

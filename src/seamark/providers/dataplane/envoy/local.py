@@ -1,0 +1,177 @@
+"""Envoys on this machine: one process per gateway, started, watched, and ended with us.
+
+- They are configured through a socket in a directory that only we can enter: secrets cross no network.
+- One that ends is started again, after a pause that grows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+from envoy.service.discovery.v3 import ads_pb2_grpc
+
+from seamark.api.meta import Key
+from seamark.core.errors import Retry
+from seamark.core.source import Facts
+from seamark.providers.dataplane.envoy.binary import trouble
+from seamark.providers.dataplane.envoy.server import XdsServer
+from seamark.providers.dataplane.model import Snapshot
+from seamark.providers.dataplane.protocol import Outcome, Presence
+
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # we only fork to start programs
+import grpc
+
+log = structlog.get_logger(__name__)
+
+PR_SET_PDEATHSIG = 1
+LARGEST = 64 << 20  # bytes of one xDS message
+
+
+@dataclass(eq=False)
+class _Process:
+    keeping: asyncio.Task[None]
+    said: list[str] = field(default_factory=list)
+
+
+class LocalEnvoys:
+    """Contract of `protocol.DataPlane`. `binary` is Envoy's program; without one that serves, everybody is told so."""
+
+    def __init__(self, binary: Path | None) -> None:
+        self.presence: Facts[Key, Presence] = Facts("data plane")
+        self._binary = binary
+        self._server = XdsServer(self.presence)
+        self._processes: dict[Key, _Process] = {}
+        self._folder: Path | None = None
+        self._trouble: str | None = None  # what is wrong with the program; None while nobody has looked
+
+    async def run(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="seamark-envoy-"))
+        server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST)])
+        ads_pb2_grpc.add_AggregatedDiscoveryServiceServicer_to_server(self._server, server)
+        server.add_insecure_port(f"unix:{self._folder / 'xds'}")
+        await server.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            keeping = [process.keeping for process in self._processes.values()]
+            for task in keeping:
+                task.cancel()
+            await asyncio.gather(*keeping, return_exceptions=True)
+            self._processes.clear()
+            await server.stop(None)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome:
+        if self._trouble is None:
+            self._trouble = await asyncio.to_thread(trouble, self._binary)
+        if self._trouble:
+            raise Retry(self._trouble)
+        if self._folder is None:
+            raise Retry("the xDS server is not up yet")
+        if gateway not in self._processes:
+            said: list[str] = []
+            keeping = asyncio.get_running_loop().create_task(self._keep(gateway, said), name=f"envoy {gateway}")
+            self._processes[gateway] = _Process(keeping, said)
+        return await self._server.program(gateway, snapshot)
+
+    async def remove(self, gateway: Key) -> None:
+        process = self._processes.pop(gateway, None)
+        if process is not None:
+            process.keeping.cancel()
+            await asyncio.gather(process.keeping, return_exceptions=True)
+        self._server.forget(gateway)
+
+    async def _keep(self, gateway: Key, said: list[str]) -> None:
+        """Runs Envoy for this gateway, again and again, until cancelled."""
+        pause = 0.5
+        while True:
+            began = asyncio.get_running_loop().time()
+            await self._once(gateway, said)
+            if asyncio.get_running_loop().time() - began > 60:
+                pause = 0.5
+            log.warning("envoy ended; starting it again", gateway=str(gateway), said=said[-1:] or "")
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 30.0)
+
+    async def _once(self, gateway: Key, said: list[str]) -> None:
+        assert self._folder is not None
+        config = self._folder / f"{gateway.namespace}.{gateway.name}.json"
+        config.write_text(json.dumps(bootstrap(gateway, str(self._folder / "xds"))))
+        process = await asyncio.create_subprocess_exec(
+            str(self._binary),
+            *("-c", str(config), "--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"),
+            *("--drain-time-s", "5"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            preexec_fn=die_with_us,
+        )
+        try:
+            assert process.stderr is not None
+            async for line in process.stderr:
+                said[:] = [*said[-19:], line.decode(errors="replace").rstrip()]
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+                try:
+                    async with asyncio.timeout(5):
+                        await process.wait()
+                except TimeoutError:
+                    process.kill()
+                    await process.wait()
+            with contextlib.suppress(OSError):
+                config.unlink()
+
+
+def die_with_us() -> None:
+    """So that no Envoy is left when the operator is killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def bootstrap(gateway: Key, socket: str) -> dict[str, Any]:
+    """What an Envoy knows from the start: who it is, and where to ask."""
+    source = {"resource_api_version": "V3", "ads": {}}
+    http2 = {
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": {"http2_protocol_options": {"max_concurrent_streams": 100}},
+    }
+    endpoint = {"endpoint": {"address": {"pipe": {"path": socket}}}}
+    return {
+        "node": {"id": str(gateway), "cluster": "seamark"},
+        "dynamic_resources": {
+            "ads_config": {
+                "api_type": "DELTA_GRPC",
+                "transport_api_version": "V3",
+                "grpc_services": [{"envoy_grpc": {"cluster_name": "xds"}}],
+                "set_node_on_first_message_only": True,
+            },
+            "cds_config": source,
+            "lds_config": source,
+        },
+        "static_resources": {
+            "clusters": [
+                {
+                    "name": "xds",
+                    "type": "STATIC",
+                    "connect_timeout": "1s",
+                    "typed_extension_protocol_options": {
+                        "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2
+                    },
+                    "load_assignment": {"cluster_name": "xds", "endpoints": [{"lb_endpoints": [endpoint]}]},
+                }
+            ]
+        },
+    }

@@ -1,0 +1,62 @@
+"""What a data plane must be able to do, and what it answers.
+
+- `program` makes a snapshot the gateway's, and comes back with what the data plane said to it: every instance that is
+  ready has acknowledged every resource and listens (`Served`), one refused a resource (`Rejected`), or a newer snapshot
+  came meanwhile (`Superseded`). While no instance is there it waits; the caller has the deadline.
+- After `Rejected`, what was served before is still served.
+- `presence` tells which instances serve a gateway now. It changes when one comes, goes, or stops listening.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from seamark.api.meta import Key
+from seamark.core.source import Facts
+from seamark.providers.dataplane.model import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """By how many instances."""
+
+    instances: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """In the data plane's words; `resources` are the ones it was sent when it said so."""
+
+    message: str
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    pass
+
+
+Outcome = Served | Rejected | Superseded
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """What is known of a gateway's instances: how many are connected, and how often one has come."""
+
+    connected: int = 0
+    arrivals: int = 0
+
+
+class DataPlane(Protocol):
+    presence: Facts[Key, Presence]
+
+    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome: ...
+
+    async def remove(self, gateway: Key) -> None:
+        """The gateway is gone: nothing is served for it any more."""
+        ...
+
+    async def run(self) -> None:
+        """Whatever has to run beside; until cancelled."""
+        ...

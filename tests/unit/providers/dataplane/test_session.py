@@ -1,0 +1,186 @@
+"""One Envoy's side of delta xDS: what is sent when."""
+
+from __future__ import annotations
+
+from envoy.service.discovery.v3 import discovery_pb2
+from google.rpc import status_pb2
+
+from seamark.providers.dataplane.envoy.resources import CDS, EDS, LDS, RDS
+from seamark.providers.dataplane.envoy.session import Prepared, Session
+from seamark.providers.dataplane.model import (
+    Chain,
+    Cluster,
+    Endpoints,
+    Entry,
+    Forward,
+    Listener,
+    Match,
+    Origin,
+    RouteTable,
+    Snapshot,
+    Target,
+    VirtualHost,
+)
+
+Request, Response = discovery_pb2.DeltaDiscoveryRequest, discovery_pb2.DeltaDiscoveryResponse
+
+
+def snapshot(cluster: str, address: str = "10.0.0.1", protocol: str = "http1") -> Snapshot:
+    entry = Entry(Match(), Forward((Target(cluster),)), Origin("HTTPRoute", "default", "route"))
+    return Snapshot(
+        listeners={"80": Listener("80", ("127.0.0.1",), 80, (Chain("http", table="http"),))},
+        tables={"http": RouteTable("http", (VirtualHost(("*",), (entry,)),))},
+        clusters={cluster: Cluster(cluster, protocol)},
+        endpoints={cluster: Endpoints(cluster, ((address, 80),))},
+    )
+
+
+class Envoy:
+    """Answers as Envoy does: it asks for the endpoints of each cluster and the table of each listener."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.asked: dict[str, set[str]] = {EDS: set(), RDS: set()}
+        self.log: list[str] = []
+        for url in (CDS, LDS):
+            session.received(Request(type_url=url, resource_names_subscribe=["*"]))
+
+    def settle(self) -> list[str]:
+        """Takes everything until nothing more comes; what was sent, in order."""
+        self.log = []
+        while responses := self.session.responses():
+            for response in responses:
+                self.take(response)
+        return self.log
+
+    def take(self, response: Response) -> None:
+        name = response.type_url.rpartition(".")[2]
+        self.log += [f"+{name} {one.name}" for one in response.resources]
+        self.log += [f"-{name} {one}" for one in response.removed_resources]
+        self.session.received(Request(type_url=response.type_url, response_nonce=response.nonce))
+        if response.type_url == CDS:
+            self.ask(EDS, [one.name for one in response.resources], list(response.removed_resources))
+        if response.type_url == LDS and response.resources:
+            self.ask(RDS, ["http"], [])
+
+    def ask(self, url: str, names: list[str], gone: list[str]) -> None:
+        new = [name for name in names if name not in self.asked[url]]
+        self.asked[url].update(new)
+        self.asked[url].difference_update(gone)
+        if new or gone:
+            request = Request(type_url=url, resource_names_subscribe=new, resource_names_unsubscribe=gone)
+            self.session.received(request)
+
+
+def aimed(session: Session, one: Snapshot) -> None:
+    session.aim(Prepared(one).after(session.target))
+
+
+def refuse(session: Session, response: Response, message: str) -> None:
+    session.received(
+        Request(
+            type_url=response.type_url, response_nonce=response.nonce, error_detail=status_pb2.Status(message=message)
+        )
+    )
+
+
+def test_clusters_and_who_is_behind_them_come_before_listeners_and_routes() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    envoy = Envoy(session)
+    assert envoy.settle() == [
+        "+Cluster a",
+        "+ClusterLoadAssignment a",
+        "+Listener 80",
+        "+RouteConfiguration http",
+    ]
+    assert session.done
+
+
+def test_a_cluster_goes_only_when_no_route_uses_it_any_more() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    envoy = Envoy(session)
+    envoy.settle()
+    aimed(session, snapshot("b"))
+    assert envoy.settle() == [
+        "+Cluster b",
+        "+ClusterLoadAssignment b",
+        "+RouteConfiguration http",
+        "-Cluster a",
+    ]
+    assert session.done
+
+
+def test_a_changed_cluster_gets_its_endpoints_again() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    envoy = Envoy(session)
+    envoy.settle()
+    aimed(session, snapshot("a", protocol="http2"))
+    assert envoy.settle() == ["+Cluster a", "+ClusterLoadAssignment a"]
+    assert session.done
+
+
+def test_changed_endpoints_touch_nothing_else() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    envoy = Envoy(session)
+    envoy.settle()
+    aimed(session, snapshot("a", address="10.0.0.2"))
+    assert envoy.settle() == ["+ClusterLoadAssignment a"]
+
+
+def test_sent_is_not_taken() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    Envoy(session)
+    [response] = session.responses()
+    assert response.type_url == CDS
+    assert not session.responses(), "nothing more is sent before Envoy has answered"
+    assert not session.done
+
+
+def test_after_a_refusal_nothing_is_sent_until_something_changes() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    Envoy(session)
+    [response] = session.responses()
+    refuse(session, response, "no such thing")
+    assert session.refusal is not None
+    assert (session.refusal.message, session.refusal.resources) == ("no such thing", ("a",))
+    assert session.responses() == []
+    assert not session.done
+    aimed(session, snapshot("b"))
+    assert [one.name for one in session.responses()[0].resources] == ["b"]
+
+
+def test_what_was_refused_is_sent_again_when_it_goes_back_to_what_it_was() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    envoy = Envoy(session)
+    envoy.settle()
+    aimed(session, snapshot("a", protocol="http2"))
+    response, endpoints = session.responses()
+    refuse(session, response, "no")
+    envoy.take(endpoints)
+    aimed(session, snapshot("a"))
+    assert "+Cluster a" in envoy.settle()
+    assert session.done
+
+
+def test_an_envoy_that_comes_back_is_told_everything() -> None:
+    first = Session()
+    aimed(first, snapshot("a"))
+    Envoy(first).settle()
+    again = Session()
+    assert first.target is not None
+    again.aim(first.target)
+    assert len(Envoy(again).settle()) == 4
+
+
+def test_what_did_not_change_is_not_put_into_envoys_words_again() -> None:
+    before = Prepared(snapshot("a"))
+    kept = before.packed(RDS, "http")
+    after = Prepared(snapshot("a", address="10.0.0.9")).after(before)
+    assert after.packed(RDS, "http") is kept
