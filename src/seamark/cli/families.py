@@ -8,11 +8,12 @@ from seamark.core.errors import UserError
 from seamark.core.family import Family
 from seamark.families.bindings.family import BINDINGS
 from seamark.families.dns.family import DNS
+from seamark.families.gateway.family import GATEWAY
 from seamark.families.loadbalancer.family import LOADBALANCER
 from seamark.families.sample.family import SAMPLE
 from seamark.families.score.family import SCORE
 
-FAMILIES = {family.name: family for family in (SAMPLE, DNS, LOADBALANCER, BINDINGS, *SCORE)}
+FAMILIES = {family.name: family for family in (SAMPLE, DNS, LOADBALANCER, BINDINGS, *SCORE, GATEWAY)}
 
 
 def chosen(names: Iterable[str]) -> tuple[Family, ...]:

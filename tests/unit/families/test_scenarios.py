@@ -11,7 +11,6 @@ from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
-from seamark.families.gateway.controllers import controllers as gateway
 from seamark.families.loadbalancer.controllers import controllers as loadbalancer
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller as greetings
@@ -21,12 +20,14 @@ from seamark.families.score.provisioner.controller import controller as provisio
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.providers.edge.memory import memory_edge
 from tests.unit.families.dns.given import dns
+from tests.unit.families.gateway.given import gateway
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
 FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
+    "gateway/gateway": gateway,
     "dns/dnsendpoint": dns,
     **{
         f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())

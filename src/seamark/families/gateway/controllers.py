@@ -1,195 +1,346 @@
-"""The wiring: route → attachments → gateway, and the status of each judged from what was said about it."""
+"""The wiring.
+
+addresses ─► gateways ─► routes ─► counts
+                 │          └────► translations ─► the data plane
+                 └─────────────────────┘  each leaves reports; the status of every object is judged from them
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from seamark.api.core import Namespace, Service
+from seamark.api.core import ConfigMap, Namespace, Secret, Service
+from seamark.api.discovery import EndpointSlice
 from seamark.api.gateway import (
     Gateway,
     GatewayClass,
-    GatewayClassStatus,
-    GatewayStatus,
+    GRPCRoute,
     HTTPRoute,
-    ListenerStatus,
-    RouteGroupKind,
-    RouteParentStatus,
-    RouteStatus,
+    ListenerSet,
+    ReferenceGrant,
+    Route,
+    TCPRoute,
+    TLSRoute,
 )
+from seamark.api.gatewaypolicies import BackendTLSPolicy
+from seamark.api.kgateway import TrafficPolicy
 from seamark.api.meta import Key
-from seamark.core.apply import Answers
 from seamark.core.calls import Results
+from seamark.core.conditions import ConditionType
 from seamark.core.controller import Controller, Group, Wanted
 from seamark.core.source import Reports
 from seamark.core.status import ByEntry, ByManager, Entries
 from seamark.core.view import View
 from seamark.core.waker import Declaration
-from seamark.families.gateway.attach import Backend, Candidate, attach
+from seamark.families.gateway import addresses, backendtls, gateways, routes, traffic, translations
+from seamark.families.gateway.addresses import BY_CLASS, BY_CONTROLLER, POOL, Lot
+from seamark.families.gateway.backendtls import TlsPolicy
+from seamark.families.gateway.endpoints import BY_SERVICE
+from seamark.families.gateway.gateways import SETS
+from seamark.families.gateway.grants import GRANTS
+from seamark.families.gateway.listeners import gateway_key
+from seamark.families.gateway.options import Options
+from seamark.families.gateway.programming import Programmer
+from seamark.families.gateway.shapes import Attached, Doors, GatewayView
 from seamark.families.gateway.state import (
     CLASS_ACCEPTED,
-    CONTROLLER_NAME,
     GATEWAY_ACCEPTED,
     GATEWAY_PROGRAMMED,
-    RESOLVED_REFS,
+    GATEWAY_RESOLVED,
+    PARTIALLY_INVALID,
+    POLICY_ACCEPTED,
+    POLICY_ATTACHED,
+    POLICY_RESOLVED,
     ROUTE_ACCEPTED,
-    Attachment,
-    gateway_of,
+    ROUTE_RESOLVED,
+    SET_ACCEPTED,
+    SET_PROGRAMMED,
 )
+from seamark.families.gateway.translations import Translator
+from seamark.families.gateway.words import (
+    Counts,
+    SeenGateway,
+    SeenPolicy,
+    SeenRoute,
+    announce_policy,
+    announce_route,
+    judge_class,
+    judge_gateway,
+    judge_policy,
+    judge_route,
+    judge_set,
+)
+from seamark.providers.dataplane.protocol import DataPlane
 
-
-@dataclass(frozen=True)
-class SeenRoute:
-    route: HTTPRoute
-    candidates: tuple[Candidate, ...]
-    backends: tuple[Backend, ...]
-
-
-@dataclass(frozen=True)
-class Said:
-    """An object, and what was said about it, by whom."""
-
-    object: Any
-    attachments: Mapping[Key, tuple[Attachment, ...]]
+ROUTES: tuple[type[Route], ...] = (HTTPRoute, GRPCRoute, TLSRoute, TCPRoute)
+OPTIONAL = (GRPCRoute, TLSRoute, TCPRoute, ListenerSet)
+MANAGER = "seamark-gateways"
 
 
 def nothing(_seen: object) -> Wanted:
     return Wanted()
 
 
-def controllers() -> tuple[Declaration, ...]:
-    attachments: Reports[tuple[Attachment, ...]] = Reports("attachments")
-    return (
-        Group(
-            name="attachments",
-            keyed={HTTPRoute: lambda route: (route.key,)},
-            reads=(Gateway, GatewayClass, Service, Namespace),
-            observe=observe_route,
-            desire=nothing,
-            report=report_attachments,
-            reports=attachments,
-        ),
-        Controller(
-            name="httproutes",
-            kind=HTTPRoute,
-            sources=(attachments,),
-            observe=lambda view, route, _results: Said(route, view.reports(attachments, ("route", route.key))),
-            desire=nothing,
-            judge=judge_route,
-            status=ByEntry(
-                entries=Entries("parents", identity=lambda entry: entry.parent_ref),
-                ours=lambda entry: entry.controller_name == CONTROLLER_NAME,
-                conditions=(ROUTE_ACCEPTED, RESOLVED_REFS),
+def controllers(plane: DataPlane, options: Options = Options()) -> tuple[Declaration, ...]:  # noqa: B008 - frozen
+    return Wiring(plane, options).declarations()
+
+
+class Wiring:
+    """All keys of the family, and the reports between them."""
+
+    def __init__(self, plane: DataPlane, options: Options) -> None:
+        self.options = options
+        self.lots: Reports[Lot] = Reports("addresses")
+        self.gateways: Reports[Any] = Reports("gateways")
+        self.attachments: dict[str, Reports[Any]] = {
+            kind.RESOURCE.kind: Reports(f"{kind.RESOURCE.plural} attached") for kind in ROUTES
+        }
+        self.counts: Reports[Any] = Reports("routes counted")
+        self.verdicts: Reports[Any] = Reports("verdicts")
+        self.tls: Reports[TlsPolicy] = Reports("backend TLS policies")
+        self.traffic: Reports[Any] = Reports("traffic policies")
+        self.programmer = Programmer(plane)
+        self.translator = Translator(options, self.programmer, self.gateways, self.attachments, self.tls, self.traffic)
+
+    def declarations(self) -> tuple[Declaration, ...]:
+        return (
+            self.address_pool(),
+            self.gateway_views(),
+            *(self.route_attachments(kind) for kind in ROUTES),
+            self.route_counts(),
+            self.tls_policies(),
+            self.traffic_policies(),
+            self.translation(),
+            self.gateway_classes(),
+            self.gateway_status(),
+            self.set_status(),
+            *(self.route_status(kind) for kind in ROUTES),
+            self.policy_status(BackendTLSPolicy, (POLICY_ACCEPTED, POLICY_RESOLVED)),
+            self.policy_status(TrafficPolicy, (POLICY_ACCEPTED, POLICY_ATTACHED)),
+        )
+
+    # ---- work for many at once
+
+    def address_pool(self) -> Declaration:
+        return Group(
+            name="gateway-addresses",
+            keyed={Gateway: lambda _gateway: (POOL,)},
+            reads=(GatewayClass,),
+            indexes=(BY_CLASS, BY_CONTROLLER),
+            observe=lambda view, _key, _results: addresses.observe(
+                view, self.options.addresses, self.options.controller_name
             ),
-        ),
-        Controller(
+            desire=nothing,
+            report=lambda seen, _answers: addresses.assign(seen),
+            reports=self.lots,
+        )
+
+    def gateway_views(self) -> Declaration:
+        return Group(
+            name="gateway-views",
+            keyed={Gateway: lambda gateway: (gateway.key,)},
+            reads=(GatewayClass, ListenerSet, Namespace, ReferenceGrant),
+            optional=(ListenerSet,),
+            singles=(Secret, ConfigMap),
+            indexes=(SETS, GRANTS),
+            sources=(self.lots,),
+            observe=lambda view, key, _results: gateways.observe(view, key, self.options.controller_name, self.lots),
+            desire=nothing,
+            report=lambda seen, _answers: gateway_reports(seen),
+            reports=self.gateways,
+        )
+
+    def route_attachments(self, kind: type[Route]) -> Declaration:
+        return Group(
+            name=f"{kind.RESOURCE.plural}-attached",
+            keyed={kind: lambda route: (route.key,)},
+            reads=(Gateway, Service, Namespace, ReferenceGrant, ListenerSet),
+            optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet),
+            indexes=(GRANTS,),
+            sources=(self.gateways,),
+            observe=lambda view, key, _results: routes.observe(view, kind, key, self.gateways),
+            desire=nothing,
+            report=lambda seen, _answers: routes.report(seen),
+            reports=self.attachments[kind.RESOURCE.kind],
+        )
+
+    def route_counts(self) -> Declaration:
+        """Apart from the translation, so that a thousand routes that come together are not counted a thousand times."""
+        return Group(
+            name="gateway-counts",
+            keyed={Gateway: lambda gateway: (gateway.key,)},
+            sources=tuple(self.attachments.values()),
+            observe=self._count,
+            desire=nothing,
+            report=lambda seen, _answers: seen,
+            reports=self.counts,
+            spacing=self.options.counting,
+        )
+
+    def _count(self, view: View, key: Key, _results: Results) -> Mapping[Hashable, Any] | None:
+        found: dict[Any, int] = {}
+        for reports in self.attachments.values():
+            attached: Attached
+            for attached in view.reports(reports, ("gateway", key)).values():
+                for listener, _ in attached.through:
+                    found[listener] = found.get(listener, 0) + 1
+        return {("counts", key): found} if found else None
+
+    def tls_policies(self) -> Declaration:
+        return Group(
+            name="backendtlspolicies-read",
+            keyed={BackendTLSPolicy: lambda policy: (policy.key,)},
+            optional=(BackendTLSPolicy,),
+            singles=(Secret, ConfigMap),
+            observe=lambda view, key, _results: backendtls.observe(view, key),
+            desire=nothing,
+            report=lambda seen, _answers: backendtls.report(seen),
+            reports=self.tls,
+        )
+
+    def traffic_policies(self) -> Declaration:
+        return Group(
+            name="trafficpolicies-read",
+            keyed={TrafficPolicy: lambda policy: (policy.key,)},
+            reads=(Gateway, HTTPRoute),
+            optional=(TrafficPolicy, GRPCRoute, ListenerSet),
+            observe=lambda view, key, _results: traffic.observe(view, key),
+            desire=nothing,
+            report=lambda seen, _answers: traffic.report(seen),
+            reports=self.traffic,
+        )
+
+    def translation(self) -> Declaration:
+        return Group(
+            name="gateway-translations",
+            keyed={Gateway: lambda gateway: (gateway.key,)},
+            reads=(EndpointSlice,),
+            indexes=(BY_SERVICE,),
+            sources=(self.gateways, self.tls, self.traffic, self.programmer.plane.presence, *self.attachments.values()),
+            observe=self.translator.observe,
+            desire=translations.desire,
+            report=lambda seen, _answers: translations.report(seen),
+            reports=self.verdicts,
+            perform=self.programmer.perform,
+            spacing=self.options.translating,
+            companions=(self.programmer.plane.run,),
+        )
+
+    # ---- what each object says
+
+    def gateway_classes(self) -> Declaration:
+        name = self.options.controller_name
+        return Controller(
+            name="gatewayclasses",
+            kind=GatewayClass,
+            observe=lambda _view, one, _results: one if one.spec.controller_name == name else None,
+            desire=nothing,
+            judge=lambda seen, _answers: judge_class(seen, self.options.features),
+            status=ByManager(manager=MANAGER, conditions=(CLASS_ACCEPTED,), fields=("supported_features",)),
+        )
+
+    def gateway_status(self) -> Declaration:
+        return Controller(
             name="gateways",
             kind=Gateway,
-            reads=(GatewayClass,),
-            sources=(attachments,),
-            observe=lambda view, gateway, _results: observe_gateway(view, gateway, attachments),
+            sources=(self.gateways, self.counts, self.verdicts),
+            observe=lambda view, gateway, _results: self._told(view, gateway, gateway.key),
             desire=nothing,
-            judge=judge_gateway,
+            judge=lambda seen, _answers: judge_gateway(seen),
             status=ByManager(
-                manager="seamark-gateways",
-                conditions=(GATEWAY_ACCEPTED, GATEWAY_PROGRAMMED),
+                manager=MANAGER,
+                conditions=(GATEWAY_ACCEPTED, GATEWAY_PROGRAMMED, GATEWAY_RESOLVED),
+                fields=("addresses", "listeners", "attached_listener_sets"),
+                entries=Entries("listeners", identity=lambda listener: listener.name),
+            ),
+        )
+
+    def set_status(self) -> Declaration:
+        return Controller(
+            name="listenersets",
+            kind=ListenerSet,
+            optional=(ListenerSet,),
+            sources=(self.gateways, self.counts, self.verdicts),
+            observe=lambda view, one, _results: self._told(view, one, gateway_key(one)),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_set(seen),
+            status=ByManager(
+                manager=MANAGER,
+                conditions=(SET_ACCEPTED, SET_PROGRAMMED),
                 fields=("listeners",),
                 entries=Entries("listeners", identity=lambda listener: listener.name),
             ),
-            spacing=3.0,
-        ),
-        Controller(
-            name="gatewayclasses",
-            kind=GatewayClass,
-            observe=lambda _view, one, _results: one if one.spec.controller_name == CONTROLLER_NAME else None,
-            desire=nothing,
-            judge=judge_class,
-            status=ByManager(manager="seamark-gateways", conditions=(CLASS_ACCEPTED,)),
-        ),
-    )
-
-
-def observe_route(view: View, key: Key, _results: Results) -> SeenRoute | None:
-    route = view.intent(HTTPRoute, key)
-    if route is None or route.deleting:
-        return None
-    namespace = view.intent(Namespace, Key("", key.namespace))
-    labels = (namespace.metadata.labels or {}) if namespace is not None else {}
-    candidates = []
-    for parent in route.spec.parent_refs:
-        name = gateway_of(route, parent)
-        gateway = ours(view, name) if name is not None else None
-        if gateway is not None:
-            candidates.append(Candidate(parent, gateway, labels))
-    return SeenRoute(route, tuple(candidates), backends(view, route))
-
-
-def ours(view: View, key: Key) -> Gateway | None:
-    gateway = view.intent(Gateway, key)
-    if gateway is None or gateway.deleting:
-        return None
-    its_class = view.intent(GatewayClass, Key("", gateway.spec.gateway_class_name))
-    return gateway if its_class is not None and its_class.spec.controller_name == CONTROLLER_NAME else None
-
-
-def backends(view: View, route: HTTPRoute) -> tuple[Backend, ...]:
-    found: dict[tuple[str, Key], Backend] = {}
-    for rule in route.spec.rules:
-        for ref in rule.backend_refs:
-            kind, key = ref.kind or "Service", Key(ref.namespace or route.metadata.namespace, ref.name)
-            there = kind == "Service" and view.intent(Service, key) is not None
-            found[(kind, key)] = Backend(kind, key, there)
-    return tuple(found.values())
-
-
-def report_attachments(seen: SeenRoute, _answers: Answers) -> Mapping[Hashable, Any]:
-    """What is said about the route, and about each gateway that it names."""
-    made = [(candidate.gateway.key, attach(seen.route, candidate, seen.backends)) for candidate in seen.candidates]
-    if not made:
-        return {}
-    reports: dict[Hashable, tuple[Attachment, ...]] = {("route", seen.route.key): tuple(one for _, one in made)}
-    for key in dict.fromkeys(key for key, _ in made):
-        reports[("gateway", key)] = tuple(one for gateway, one in made if gateway == key)
-    return reports
-
-
-def judge_route(seen: Said, _answers: Answers) -> RouteStatus:
-    said = [attachment for attachments in seen.attachments.values() for attachment in attachments]
-    return RouteStatus(
-        parents=tuple(
-            RouteParentStatus(parent_ref=one.parent, controller_name=CONTROLLER_NAME, conditions=one.conditions)
-            for one in said
         )
-    )
+
+    def _told(self, view: View, obj: Gateway | ListenerSet, key: Key | None) -> SeenGateway | None:
+        """What is known of the gateway; nothing known, but words of ours there: those have to go."""
+        found: GatewayView | None = None
+        if key is not None:
+            found = next(iter(view.reports(self.gateways, key).values()), None)
+        if found is None:
+            return SeenGateway(obj) if obj.metadata.spoken(MANAGER) else None
+        verdict = next(iter(view.reports(self.verdicts, ("verdict", key)).values()), None)
+        counts: Counts = next(iter(view.reports(self.counts, ("counts", key)).values()), {})
+        return SeenGateway(obj, found, verdict, counts)
+
+    def route_status(self, kind: type[Route]) -> Declaration:
+        name = self.options.controller_name
+        return Controller(
+            name=kind.RESOURCE.plural,
+            kind=kind,
+            optional=(kind,) if kind in OPTIONAL else (),
+            sources=(self.attachments[kind.RESOURCE.kind], self.verdicts),
+            observe=partial(self._route, self.attachments[kind.RESOURCE.kind]),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_route(seen, name),
+            announce=lambda seen, _answers: announce_route(seen),
+            status=ByEntry(
+                entries=Entries("parents", identity=lambda entry: entry.parent_ref),
+                ours=lambda entry: entry.controller_name == name,
+                conditions=(ROUTE_ACCEPTED, ROUTE_RESOLVED, PARTIALLY_INVALID),
+            ),
+        )
+
+    def _route(self, reports: Reports[Any], view: View, route: Any, _results: Results) -> SeenRoute:
+        kind = route.RESOURCE.kind
+        attached = next(iter(view.reports(reports, (kind, route.key)).values()), ())
+        missing = next(iter(view.reports(reports, ("missing", kind, route.key)).values()), ())
+        objections = view.reports(self.verdicts, (kind, route.key))
+        standing = (route.status.parents if route.status is not None else None) or ()
+        foreign = sum(entry.controller_name != self.options.controller_name for entry in standing)
+        concerns = bool(attached) or foreign < len(standing)
+        return SeenRoute(route, attached, objections, missing, foreign, concerns)
+
+    def policy_status(self, kind: type[Any], conditions: tuple[ConditionType, ...]) -> Declaration:
+        name = self.options.controller_name
+        return Controller(
+            name=kind.RESOURCE.plural,
+            kind=kind,
+            optional=(kind,),
+            sources=(self.verdicts, self.traffic),
+            observe=lambda view, policy, _results: SeenPolicy(
+                policy,
+                view.reports(self.verdicts, (kind.RESOURCE.kind, policy.key)),
+                next(iter(view.reports(self.traffic, ("missing", policy.key)).values()), ()),
+            ),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_policy(seen, name),
+            announce=lambda seen, _answers: announce_policy(seen, name),
+            status=ByEntry(
+                entries=Entries("ancestors", identity=lambda entry: entry.ancestor_ref),
+                ours=lambda entry: entry.controller_name == name,
+                conditions=conditions,
+            ),
+        )
 
 
-def observe_gateway(view: View, gateway: Gateway, attachments: Reports[tuple[Attachment, ...]]) -> Said | None:
-    if ours(view, gateway.key) is None:
-        return None
-    return Said(gateway, view.reports(attachments, ("gateway", gateway.key)))
-
-
-def judge_gateway(seen: Said, _answers: Answers) -> GatewayStatus:
-    counts: dict[str, int] = {}
-    for attached in seen.attachments.values():
-        for name in dict.fromkeys(name for one in attached for name in one.listeners):
-            counts[name] = counts.get(name, 0) + 1
-    accepted = GATEWAY_ACCEPTED.true("Accepted", "All listeners are valid")
-    programmed = GATEWAY_PROGRAMMED.not_yet("Pending", "The data plane has not answered yet")
-    return GatewayStatus(
-        conditions=(accepted, programmed),
-        listeners=tuple(
-            ListenerStatus(
-                name=listener.name,
-                supported_kinds=(RouteGroupKind(kind="HTTPRoute"),),
-                attached_routes=counts.get(listener.name, 0),
-                conditions=(accepted, programmed),
-            )
-            for listener in seen.object.spec.listeners
-        ),
-    )
-
-
-def judge_class(_seen: GatewayClass, _answers: Answers) -> GatewayClassStatus:
-    return GatewayClassStatus(conditions=(CLASS_ACCEPTED.true("Accepted", "Seamark serves this class"),))
+def gateway_reports(seen: GatewayView) -> Mapping[Hashable, Any]:
+    """The whole view for the translation and the status; for routes only what they have to know."""
+    doors = Doors(seen.key, tuple(one.door for one in seen.listeners))
+    reports: dict[Hashable, Any] = {seen.key: seen, ("Gateway", seen.key): doors}
+    for key, accepted in seen.sets:
+        if accepted.status == "True" or accepted.reason == "ListenersNotValid":
+            reports[("ListenerSet", key)] = doors
+    return reports

@@ -1,14 +1,134 @@
-"""The words of the gateway family, and what passes between its keys."""
+"""The words of the gateway family: every condition with its reasons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from seamark.api.gateway import GROUP, HTTPRoute, ParentReference
-from seamark.api.meta import Condition, Key
 from seamark.core.conditions import ConditionType
 
 CONTROLLER_NAME = "kgateway.dev/kgateway"
+CLASS_NAME = "kgateway"
+MOST_PARENTS, MOST_ANCESTORS = 32, 16  # what the API takes in one status
+
+PENDING = {"Pending": "The data plane has not answered yet"}
+
+CLASS_ACCEPTED = ConditionType(
+    "Accepted",
+    meaning="This controller serves the class",
+    reasons={
+        "Accepted": "The controller runs",
+        "InvalidParameters": "The class refers to parameters that this controller does not know",
+    },
+)
+GATEWAY_ACCEPTED = ConditionType(
+    "Accepted",
+    meaning="The gateway can be served",
+    reasons={
+        "Accepted": "It can be served",
+        "ListenersNotValid": "At least one listener can't be served",
+        "InvalidParameters": "It refers to parameters that can't be used",
+        "UnsupportedAddress": "It asks for an address of a kind that can't be had",
+    },
+)
+GATEWAY_RESOLVED = ConditionType(
+    "ResolvedRefs",
+    meaning="Everything the gateway itself refers to is there and may be used",
+    reasons={
+        "ResolvedRefs": "All references were found",
+        "InvalidClientCertificateRef": "The certificate for backends can't be used",
+        "RefNotPermitted": "Something of another namespace is used without a ReferenceGrant",
+        "ListenersNotResolved": "A listener refers to something that can't be used",
+    },
+)
+GATEWAY_PROGRAMMED = ConditionType(
+    "Programmed",
+    meaning="The data plane has acknowledged everything the gateway needs, and listens",
+    reasons={
+        **PENDING,
+        "Programmed": "The data plane serves it",
+        "Invalid": "The data plane refused a part of it, or there is nothing to serve",
+        "AddressNotUsable": "The address that it asks for can't be used",
+        "AddressNotAssigned": "No address is left for it",
+    },
+    summary=True,
+)
+INSECURE = ConditionType(
+    "InsecureFrontendValidationMode",
+    meaning="Clients without a valid certificate are let in",
+    reasons={"ConfigurationChanged": "A listener's client validation allows it"},
+)
+
+LISTENER_ACCEPTED = ConditionType(
+    "Accepted",
+    meaning="The listener can be served",
+    reasons={
+        "Accepted": "It can be served",
+        "UnsupportedProtocol": "Its protocol is not known here",
+        "UnsupportedValue": "One of its fields has a value that can't be served",
+        "HostnameConflict": "Another listener of that port has the same hostname",
+        "ProtocolConflict": "Another listener of that port speaks another protocol",
+        "NoValidCACertificate": "None of the authorities for client certificates can be used",
+        "PortUnavailable": "The port can't be used",
+    },
+)
+LISTENER_CONFLICTED = ConditionType(
+    "Conflicted",
+    meaning="The listener excludes another one",
+    reasons={
+        "NoConflicts": "No other listener is in its way",
+        "HostnameConflict": "Another listener of that port has the same hostname",
+        "ProtocolConflict": "Another listener of that port speaks another protocol",
+    },
+)
+LISTENER_RESOLVED = ConditionType(
+    "ResolvedRefs",
+    meaning="Everything the listener refers to is there and may be used",
+    reasons={
+        "ResolvedRefs": "All references were found",
+        "InvalidCertificateRef": "A certificate is missing or can't be used",
+        "InvalidRouteKinds": "It allows routes of a kind that it can't serve",
+        "RefNotPermitted": "Something of another namespace is used without a ReferenceGrant",
+        "InvalidCACertificateRef": "An authority for client certificates is missing or can't be used",
+        "InvalidCACertificateKind": "An authority for client certificates is of a kind that can't be used",
+    },
+)
+LISTENER_PROGRAMMED = ConditionType(
+    "Programmed",
+    meaning="The data plane has acknowledged everything the listener needs, and listens",
+    reasons={
+        **PENDING,
+        "Programmed": "The data plane serves it",
+        "Invalid": "It can't be served",
+        "HostnameConflict": "Another listener of that port has the same hostname",
+        "ProtocolConflict": "Another listener of that port speaks another protocol",
+    },
+)
+OVERLAPPING = ConditionType(
+    "OverlappingTLSConfig",
+    meaning="Listeners share a port, and a client may reuse a connection for the wrong one",
+    reasons={"OverlappingHostnames": "Their hostnames overlap", "OverlappingCertificates": "Their certificates do"},
+)
+
+SET_ACCEPTED = ConditionType(
+    "Accepted",
+    meaning="The gateway takes the listeners of this set",
+    reasons={
+        "Accepted": "At least one is taken",
+        "NotAllowed": "The gateway allows no listeners from this namespace",
+        "ParentNotAccepted": "The gateway can't be served itself",
+        "ListenersNotValid": "At least one listener can't be served",
+    },
+)
+SET_PROGRAMMED = ConditionType(
+    "Programmed",
+    meaning="The data plane serves the listeners of this set",
+    reasons={
+        **PENDING,
+        "Programmed": "The data plane serves them",
+        "Invalid": "None of them can be served",
+        "NotAllowed": "The gateway allows no listeners from this namespace",
+        "ListenersNotValid": "None of them can be served",
+    },
+    summary=True,
+)
 
 ROUTE_ACCEPTED = ConditionType(
     "Accepted",
@@ -18,42 +138,53 @@ ROUTE_ACCEPTED = ConditionType(
         "NoMatchingParent": "The parent has no listener of that name or port",
         "NoMatchingListenerHostname": "No listener has a hostname in common with the route",
         "NotAllowedByListeners": "The listeners do not allow routes of this kind or namespace",
+        "UnsupportedValue": "None of its rules can be served",
+        "Conflicted": "Another route is in its place",
     },
 )
-RESOLVED_REFS = ConditionType(
+ROUTE_RESOLVED = ConditionType(
     "ResolvedRefs",
     meaning="Everything the route refers to is there and may be used",
     reasons={
-        "ResolvedRefs": "All backends were found",
+        "ResolvedRefs": "All references were found",
         "BackendNotFound": "A backend does not exist",
-        "InvalidKind": "A backend is of a kind that can't be used",
+        "RefNotPermitted": "Something of another namespace is used without a ReferenceGrant",
+        "InvalidKind": "A reference is of a kind that can't be used",
+        "UnsupportedProtocol": "A backend speaks a protocol that can't be used",
     },
 )
-CLASS_ACCEPTED = ConditionType(
-    "Accepted", meaning="This controller serves the class", reasons={"Accepted": "The controller runs"}
-)
-GATEWAY_ACCEPTED = ConditionType(
-    "Accepted", meaning="The gateway can be served", reasons={"Accepted": "All listeners are valid"}
-)
-GATEWAY_PROGRAMMED = ConditionType(
-    "Programmed",
-    meaning="The data plane serves the gateway",
-    reasons={"Pending": "The data plane has not answered", "Programmed": "The data plane serves it"},
-    summary=True,
+PARTIALLY_INVALID = ConditionType(
+    "PartiallyInvalid",
+    meaning="Some rules of the route can't be served; the others are",
+    reasons={"UnsupportedValue": "A rule has a value that can't be served"},
 )
 
-
-@dataclass(frozen=True)
-class Attachment:
-    """What one route is to one gateway, by one of its parent references."""
-
-    parent: ParentReference
-    listeners: tuple[str, ...]  # the names of those that take it
-    conditions: tuple[Condition, ...]
-
-
-def gateway_of(route: HTTPRoute, parent: ParentReference) -> Key | None:
-    """The gateway that a parent reference names; None if it names something else."""
-    if (parent.group or GROUP) != GROUP or (parent.kind or "Gateway") != "Gateway":
-        return None
-    return Key(parent.namespace or route.metadata.namespace, parent.name)
+POLICY_ACCEPTED = ConditionType(
+    "Accepted",
+    meaning="The policy holds for this ancestor",
+    reasons={
+        "Accepted": "It can be served",
+        "Valid": "It can be served",
+        "Invalid": "It says something that can't be served",
+        "Conflicted": "An older policy says the same of the same target",
+        "NoValidCACertificate": "None of its authorities can be used",
+    },
+)
+POLICY_RESOLVED = ConditionType(
+    "ResolvedRefs",
+    meaning="Everything the policy refers to is there and may be used",
+    reasons={
+        "ResolvedRefs": "All references were found",
+        "InvalidCACertificateRef": "An authority is missing or can't be used",
+        "InvalidKind": "An authority is of a kind that can't be used",
+    },
+)
+POLICY_ATTACHED = ConditionType(
+    "Attached",
+    meaning="How the policy stands among others of the same target",
+    reasons={
+        "Attached": "It holds as it is",
+        "Merged": "Another policy of the same target adds to it",
+        "Overridden": "Other policies of the same target say all that it says",
+    },
+)

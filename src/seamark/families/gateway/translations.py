@@ -1,0 +1,117 @@
+"""The key of a gateway's translation: what it sees, what it wants of the data plane, what it says of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from seamark.api.meta import Key
+from seamark.core.calls import Call, Failed, Results
+from seamark.core.controller import Wanted
+from seamark.core.source import Facts, Fresh, Reports
+from seamark.core.view import View
+from seamark.families.gateway import backendtls, traffic
+from seamark.families.gateway.backendtls import TlsPolicy
+from seamark.families.gateway.endpoints import endpoints
+from seamark.families.gateway.options import Options
+from seamark.families.gateway.programming import Program, Programmed, Programmer, Remove, call
+from seamark.families.gateway.shapes import Attached, GatewayView, Verdict
+from seamark.families.gateway.translate import Picture, translate
+from seamark.providers.dataplane.protocol import Presence
+
+
+@dataclass(frozen=True)
+class Seen:
+    key: Key
+    wanted: Call[Any] | None
+    verdict: Verdict | None = None
+    about: Mapping[Hashable, Any] = field(default_factory=dict)  # what is said of routes and policies
+
+
+@dataclass
+class Translator:
+    """Observes for all gateways. What was served last is remembered: while only routes change, it is still so."""
+
+    options: Options
+    programmer: Programmer
+    views: Reports[GatewayView]
+    attachments: Mapping[str, Reports[Any]]
+    tls: Reports[TlsPolicy]
+    traffic: Reports[Any]
+    served: Facts[Key, GatewayView] = field(default_factory=lambda: Facts("served"))
+
+    def observe(self, view: View, key: Key, results: Results) -> Seen | None:
+        found = next(iter(view.reports(self.views, key).values()), None)
+        presence = view.fact(self.programmer.plane.presence, key)
+        here = presence.value if isinstance(presence, Fresh) else None
+        if found is None or not found.serves:
+            return self._gone(key, here, results)
+        picture, policies = self.picture(view, found)
+        snapshot = translate(picture, self.programmer.memory(key))
+        arrivals = here.arrivals if here is not None else 0
+        wanted = call(
+            Program(key, f"{snapshot.digest()} {arrivals}", picture, snapshot),
+            self.options.verify,
+            self.options.answer_within,
+        )
+        verdict, guilty = self._judged(key, found, results.to(wanted), here)
+        return Seen(key, wanted, verdict, {**guilty, **policies})
+
+    def picture(self, view: View, found: GatewayView) -> tuple[Picture, dict[Hashable, Any]]:
+        attached: list[Attached] = []
+        for reports in self.attachments.values():
+            attached += view.reports(reports, ("gateway", found.key)).values()
+        attached.sort(key=lambda one: one.route.age)
+        backends = dict.fromkeys(backend for one in attached for backend in one.route.backends)
+        behind = {backend: endpoints(view, backend) for backend in backends}
+        tls, said = backendtls.merged(view, found, backends, self.tls)
+        extras, told = traffic.merged(found, attached, self._traffic(view, found, attached))
+        policies: dict[Hashable, Any] = {("BackendTLSPolicy", key): words for key, words in said.items()}
+        policies.update((("TrafficPolicy", key), words) for key, words in told.items())
+        return Picture(found, tuple(attached), behind, tls, extras), policies
+
+    def _traffic(self, view: View, found: GatewayView, attached: list[Attached]) -> traffic.Table:
+        """Policies are about objects of their own namespace: those of the gateway, its sets and its routes count."""
+        namespaces = {found.key.namespace: None, **{key.namespace: None for key, _ in found.sets}}
+        namespaces.update(dict.fromkeys(one.route.origin.namespace for one in attached))
+        return traffic.Table(one for name in namespaces for one in view.reports(self.traffic, name).values())
+
+    def _gone(self, key: Key, here: Presence | None, results: Results) -> Seen | None:
+        self.served.remove(key)
+        if here is None:
+            return None
+        removal: Call[Any] = Call(f"gateway {key} gone", Remove(key))
+        return None if isinstance(results.to(removal), Fresh) else Seen(key, removal)
+
+    def _judged(
+        self, key: Key, found: GatewayView, answer: Any, here: Presence | None
+    ) -> tuple[Verdict, dict[Hashable, str]]:
+        match answer:
+            case Fresh(Programmed(guilty=guilty, refused=refused)):
+                if refused:
+                    self.served.remove(key)
+                    return Verdict("refused", refused), {}
+                if here is not None and here.connected == 0:
+                    return Verdict("absent", "The data plane is not connected"), {}
+                self.served.put(key, found)
+                told: dict[Hashable, str] = {}
+                told.update(((origin.kind, Key(origin.namespace, origin.name)), text) for origin, text in guilty)
+                return Verdict("served"), told
+            case Failed(message):
+                self.served.remove(key)
+                return Verdict("absent", f"The data plane did not answer: {message}"), {}
+            case _:
+                last = self.served.get(key, 0.0)
+                same = isinstance(last, Fresh) and last.value == found
+                return Verdict("served") if same else Verdict("pending"), {}
+
+
+def desire(seen: Seen) -> Wanted:
+    return Wanted(calls=(seen.wanted,) if seen.wanted is not None else ())
+
+
+def report(seen: Seen) -> Mapping[Hashable, Any]:
+    if seen.verdict is None:
+        return {}
+    return {("verdict", seen.key): seen.verdict, **seen.about}

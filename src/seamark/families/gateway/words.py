@@ -1,0 +1,232 @@
+"""What each kind says in its status, of all that was found out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from seamark.api.gateway import GatewayAddress as Address
+from seamark.api.gateway import (
+    GatewayClass,
+    GatewayClassStatus,
+    GatewayStatus,
+    ListenerSetStatus,
+    ListenerStatus,
+    RouteParentStatus,
+    RouteStatus,
+)
+from seamark.api.gateway import SupportedFeature as Feature
+from seamark.api.gatewayshared import GROUP, AncestorStatus, ParentReference, PolicyStatus
+from seamark.api.meta import Condition, Key
+from seamark.core.events import Notice
+from seamark.families.gateway.shapes import Attachment, GatewayView, ListenerId, ListenerView, Verdict
+from seamark.families.gateway.state import (
+    CLASS_ACCEPTED,
+    GATEWAY_PROGRAMMED,
+    INSECURE,
+    LISTENER_PROGRAMMED,
+    MOST_ANCESTORS,
+    MOST_PARENTS,
+    ROUTE_ACCEPTED,
+    SET_PROGRAMMED,
+)
+
+WAITING = "The data plane has not answered yet"
+Counts = Mapping[ListenerId, int]
+
+
+@dataclass(frozen=True)
+class SeenGateway:
+    """A gateway, or a listener set, with what was said about it."""
+
+    object: Any
+    view: GatewayView | None = None
+    verdict: Verdict | None = None
+    counts: Counts = field(default_factory=dict)
+
+
+# ---- gateways
+
+
+def judge_gateway(seen: SeenGateway) -> GatewayStatus:
+    view = seen.view
+    if view is None:
+        return GatewayStatus()
+    own = [one for one in view.listeners if one.door.id.kind == "Gateway"]
+    conditions = [view.accepted, programmed(view, seen.verdict)]
+    if view.resolved is not None:
+        conditions.append(view.resolved)
+    if view.insecure:
+        conditions.append(INSECURE.true("ConfigurationChanged", "Clients without a valid certificate are let in"))
+    return GatewayStatus(
+        conditions=tuple(conditions),
+        addresses=tuple(Address(value=one) for one in view.addresses) or None,
+        listeners=tuple(listener_status(one, seen) for one in own),
+        attached_listener_sets=attached_sets(view),
+    )
+
+
+def attached_sets(view: GatewayView) -> int:
+    return sum(accepted.status == "True" for _, accepted in view.sets)
+
+
+def programmed(view: GatewayView, verdict: Verdict | None) -> Condition:
+    if view.accepted.status != "True":
+        return GATEWAY_PROGRAMMED.false("Invalid", f"The gateway is not accepted: {view.accepted.message}")
+    if view.address_trouble is not None:
+        return GATEWAY_PROGRAMMED.false(*view.address_trouble)
+    if not view.addresses:
+        return GATEWAY_PROGRAMMED.not_yet("Pending", "No address was assigned yet")
+    return answered(GATEWAY_PROGRAMMED, verdict, "Gateway is programmed")
+
+
+def answered(type_: Any, verdict: Verdict | None, good: str) -> Condition:
+    match verdict:
+        case Verdict(state="served"):
+            return type_.true("Programmed", good)  # type: ignore[no-any-return]  # of whichever type was given
+        case Verdict(state="refused", message=message):
+            return type_.false("Invalid", f"The data plane refused it: {message}")  # type: ignore[no-any-return]
+        case Verdict(state="absent", message=message):
+            return type_.false("Pending", message)  # type: ignore[no-any-return]
+        case _:
+            return type_.not_yet("Pending", WAITING)  # type: ignore[no-any-return]
+
+
+def listener_status(one: ListenerView, seen: SeenGateway) -> ListenerStatus:
+    return ListenerStatus(
+        name=one.door.id.name,
+        supported_kinds=one.supported,
+        attached_routes=seen.counts.get(one.door.id, 0),
+        conditions=(*one.conditions, listener_programmed(one, seen)),
+    )
+
+
+def listener_programmed(one: ListenerView, seen: SeenGateway) -> Condition:
+    assert seen.view is not None
+    if one.refusal:
+        reason = one.refusal if one.refusal in ("HostnameConflict", "ProtocolConflict") else "Invalid"
+        return LISTENER_PROGRAMMED.false(reason, "The listener can't be served; its other conditions say why")
+    if seen.view.accepted.status != "True" or seen.view.address_trouble is not None:
+        return LISTENER_PROGRAMMED.false("Invalid", "The gateway is not served; its own conditions say why")
+    return answered(LISTENER_PROGRAMMED, seen.verdict, "Listener is programmed")
+
+
+# ---- listener sets
+
+
+def judge_set(seen: SeenGateway) -> ListenerSetStatus:
+    view, one = seen.view, seen.object
+    accepted = next((said for key, said in view.sets if key == one.key), None) if view is not None else None
+    if view is None or accepted is None:
+        return ListenerSetStatus()
+    own = [each for each in view.listeners if each.door.id.kind == "ListenerSet" and each.door.id.key == one.key]
+    if accepted.status != "True":
+        reason = accepted.reason if accepted.reason in ("NotAllowed", "ListenersNotValid") else "Invalid"
+        served = SET_PROGRAMMED.false(reason, accepted.message)
+    elif view.address_trouble is not None:
+        served = SET_PROGRAMMED.false("Invalid", "The gateway is not served; its own conditions say why")
+    else:
+        served = answered(SET_PROGRAMMED, seen.verdict, "ListenerSet is programmed")
+    return ListenerSetStatus(
+        conditions=(accepted, served), listeners=tuple(listener_status(each, seen) for each in own)
+    )
+
+
+# ---- classes
+
+
+def judge_class(seen: GatewayClass, features: tuple[str, ...]) -> GatewayClassStatus:
+    ref = seen.spec.parameters_ref
+    if ref is not None:
+        accepted = CLASS_ACCEPTED.false("InvalidParameters", f"Parameters of kind {ref.kind} are not supported")
+    else:
+        accepted = CLASS_ACCEPTED.true("Accepted", "Seamark serves this class")
+    return GatewayClassStatus(
+        conditions=(accepted,), supported_features=tuple(Feature(name=name) for name in sorted(features)) or None
+    )
+
+
+# ---- routes
+
+
+@dataclass(frozen=True)
+class SeenRoute:
+    """A route, all that was said about it, and how many entries of others stand in its status."""
+
+    route: Any
+    attachments: tuple[Attachment, ...] = ()
+    objections: Mapping[Key, str] = field(default_factory=dict)  # what the data plane said to it, by gateway
+    missing: tuple[str, ...] = ()
+    foreign: int = 0
+    concerns: bool = True
+
+    @property
+    def room(self) -> int:
+        return max(0, MOST_PARENTS - self.foreign)
+
+
+def judge_route(seen: SeenRoute, controller_name: str) -> RouteStatus:
+    """One entry for each parent of ours, in the order in which the route names them."""
+    found: dict[Any, RouteParentStatus] = {}
+    for one in seen.attachments:
+        entry = RouteParentStatus(
+            parent_ref=one.parent, controller_name=controller_name, conditions=objected(one, seen.objections)
+        )
+        found.setdefault(one.parent, entry)
+    return RouteStatus(parents=tuple(found.values())[: seen.room])
+
+
+def objected(one: Attachment, objections: Mapping[Key, str]) -> tuple[Condition, ...]:
+    words = objections.get(one.gateway)
+    if words is None:
+        return one.conditions
+    refused = ROUTE_ACCEPTED.false("UnsupportedValue", f"The data plane refused it: {words}")
+    return tuple(refused if each.type == "Accepted" else each for each in one.conditions)
+
+
+def announce_route(seen: SeenRoute) -> Iterable[Notice]:
+    """Only of routes that concern us: those with a parent of ours, now or until just now."""
+    for name in seen.missing if seen.concerns else ():
+        yield Notice("ParentNotFound", f"{name} does not exist or is not served by this controller")
+    if len(seen.attachments) > seen.room:
+        words = f"The status holds {MOST_PARENTS} parents, {seen.foreign} of them other controllers'"
+        yield Notice("StatusFull", f"{words}; {len(seen.attachments) - seen.room} of this route's are not shown")
+
+
+# ---- policies
+
+
+@dataclass(frozen=True)
+class SeenPolicy:
+    """A policy, and what is said of it, by gateway."""
+
+    policy: Any
+    said: Mapping[Key, tuple[Condition, ...]]
+    missing: tuple[str, ...] = ()
+
+    def room(self, controller_name: str) -> int:
+        status: PolicyStatus | None = self.policy.status
+        standing = (status.ancestors if status is not None else None) or ()
+        return max(0, MOST_ANCESTORS - sum(entry.controller_name != controller_name for entry in standing))
+
+
+def judge_policy(seen: SeenPolicy, controller_name: str) -> PolicyStatus:
+    """One entry for each gateway that the policy has a meaning for."""
+    found = [
+        AncestorStatus(
+            ancestor_ref=ParentReference(group=GROUP, kind="Gateway", namespace=key.namespace, name=key.name),
+            controller_name=controller_name,
+            conditions=words,
+        )
+        for key, words in sorted(seen.said.items())
+    ]
+    return PolicyStatus(ancestors=tuple(found[: seen.room(controller_name)]))
+
+
+def announce_policy(seen: SeenPolicy, controller_name: str) -> Iterable[Notice]:
+    for name in seen.missing:
+        yield Notice("TargetNotFound", f"{name} does not exist")
+    if len(seen.said) > (room := seen.room(controller_name)):
+        words = f"The status holds {MOST_ANCESTORS} ancestors, other controllers' among them"
+        yield Notice("StatusFull", f"{words}; {len(seen.said) - room} gateways are not shown")

@@ -1,0 +1,14 @@
+"""The gateway family for scenarios."""
+
+from __future__ import annotations
+
+from seamark.core.waker import Declaration
+from seamark.families.gateway.controllers import controllers
+from seamark.families.gateway.options import Options
+from seamark.providers.dataplane.memory import MemoryDataPlane
+
+
+def gateway() -> tuple[Declaration, ...]:
+    """Without the translation: what is said before the data plane has answered."""
+    made = controllers(MemoryDataPlane(), Options(addresses=("192.0.2.0/24",)))
+    return tuple(one for one in made if one.name != "gateway-translations")
