@@ -1,0 +1,1 @@
+"""The official Gateway API conformance suite, on one machine, in a closed network."""
