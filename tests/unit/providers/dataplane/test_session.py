@@ -184,3 +184,17 @@ def test_what_did_not_change_is_not_put_into_envoys_words_again() -> None:
     kept = before.packed(RDS, "http")
     after = Prepared(snapshot("a", address="10.0.0.9")).after(before)
     assert after.packed(RDS, "http") is kept
+
+
+def test_that_there_is_nothing_is_said_too() -> None:
+    """Envoy waits fifteen seconds for its first clusters and listeners, even if there are none."""
+    session = Session()
+    aimed(session, Snapshot())
+    envoy = Envoy(session)
+    [clusters, listeners] = session.responses()
+    assert (clusters.type_url, listeners.type_url) == (CDS, LDS)
+    assert not clusters.resources
+    for response in (clusters, listeners):
+        envoy.take(response)
+    assert session.done
+    assert session.responses() == []

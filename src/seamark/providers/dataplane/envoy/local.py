@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import ctypes
 import json
-import os
 import shutil
 import signal
 import tempfile
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import grpc
 import structlog
 from envoy.service.discovery.v3 import ads_pb2_grpc
 
@@ -28,9 +28,6 @@ from seamark.providers.dataplane.envoy.binary import trouble
 from seamark.providers.dataplane.envoy.server import XdsServer
 from seamark.providers.dataplane.model import Snapshot
 from seamark.providers.dataplane.protocol import Outcome, Presence
-
-os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # we only fork to start programs
-import grpc
 
 log = structlog.get_logger(__name__)
 

@@ -79,6 +79,7 @@ class Session:
         self.refusal: Refusal | None = None
         self._types = {kind: _Type() for kind in (CDS, EDS, SDS, LDS, RDS)}
         self._subscribed: set[str] = set()  # types that Envoy has asked about at all
+        self._told: set[str] = set()  # types of which something was said: Envoy waits for a first word, if only "none"
         self._flying: dict[str, tuple[str, dict[str, Any], set[str]]] = {}  # nonce → type, resources, removals
         self._nonce = 0
 
@@ -174,8 +175,9 @@ class Session:
             return None
         kind, names = self._types[url], self.target.of(url)
         changed = [name for name in self._relevant(url) if name not in kind.sent or kind.sent[name] != names[name]]
-        if not changed:
+        if not changed and (url in ASKED_FOR or url in self._told):
             return None
+        self._told.add(url)
         response = self._response(url)
         for name in changed:
             kind.sent[name] = names[name]
