@@ -138,7 +138,7 @@ class Port:
                 for name in names:
                     if not self._elsewhere(door.hostname, name, views):
                         routes.setdefault(name or ANY, {}).setdefault(one.route.origin, (one.route, listener))
-        scope = "+".join(str(listener) for listener in doors)
+        scope = f"{self._port} " + "+".join(str(listener) for listener in doors)
         return {domain: self._host(scope, domain, tuple(found.values())) for domain, found in routes.items()}
 
     def _elsewhere(self, hostname: str, name: str, views: list[ListenerView]) -> bool:
@@ -159,9 +159,18 @@ class Port:
         known = self._memory.hosts.get((scope, domain))
         if known is not None and known[0] == made_of:
             return known[1]
-        host = VirtualHost((domain,), ordered(found, self._picture.extras))
+        entries = ordered(found, self._picture.extras)
+        host = VirtualHost((domain,), tuple(self._redirected(entry) for entry in entries))
         self._memory.hosts[(scope, domain)] = (made_of, host)
         return host
+
+    def _redirected(self, entry: Entry) -> Entry:
+        """A redirect that names neither scheme nor port stays at the listener's own port."""
+        action = entry.action
+        usual = 443 if any(view.door.protocol == "HTTPS" for view in self._views) else 80
+        if isinstance(action, model.Redirect) and not action.port and not action.scheme and self._port != usual:
+            return replace(entry, action=replace(action, port=self._port))
+        return entry
 
     def _secure(self, view: ListenerView) -> Chain:
         door = view.door
