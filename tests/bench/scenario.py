@@ -21,6 +21,7 @@ FAMILIES = {
     "bindings": "tests.bench.families.bindings",
     "core": "tests.bench.families.core",
     "dns": "tests.bench.families.dns",
+    "gateway": "tests.bench.families.gateway",
     "score": "tests.bench.families.score",
     "loadbalancer": "tests.bench.families.loadbalancer",
 }
