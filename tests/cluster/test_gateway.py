@@ -1,0 +1,198 @@
+"""The gateway family on a real API server: nothing stale, nobody else's words touched (docs/spec/gateway)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from seamark.api.gateway import HTTPRoute
+from seamark.cluster.real.plane import ControlPlane
+from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark.providers.dataplane.model import Origin
+from tests.cluster.gateway_operator import OURS, Scene, foreign, operating, prepare
+from tests.cluster.operator_under_test import writes
+from tests.cluster.recorder import recorded
+
+GOOD = "Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs"
+
+
+@pytest.fixture
+def scene(control_plane: ControlPlane, namespace: str) -> Iterator[Scene]:
+    """Every state that a route had must keep the rules of status."""
+    prepare(control_plane)
+    with recorded(control_plane, HTTPRoute.RESOURCE, namespace=namespace):
+        yield Scene(control_plane, namespace)
+
+
+def test_seed_a_valid_reference_is_said_and_then_cleared_when_it_becomes_invalid(scene: Scene) -> None:
+    """Rules 1 and 2; another controller's entry stays as it is, in place."""
+    with operating(scene.control):
+        scene.service()
+        scene.gateway("valid-gateway")
+        scene.route("valid-gateway")
+        scene.until(lambda: scene.said() == {"valid-gateway": GOOD}, "the route is accepted")
+        scene.speak(foreign())
+        theirs = scene.entries()[0]
+        scene.edit("httproutes", "route", {"spec": {"parentRefs": [{"name": "missing-gateway"}]}})
+        scene.until(lambda: scene.said() == {}, "the orphan is cleared")
+        assert scene.entries() == [theirs]
+        scene.until(lambda: any("missing-gateway" in one for one in scene.events("route")), "a warning was told")
+
+
+def test_seed_of_a_valid_and_an_invalid_reference_only_the_valid_is_shown(scene: Scene) -> None:
+    """Rule 3."""
+    with operating(scene.control):
+        scene.service()
+        scene.gateway("example-gateway")
+        scene.route("example-gateway", "missing-gateway")
+        scene.until(lambda: scene.said() == {"example-gateway": GOOD}, "the valid one is said")
+        scene.speak(foreign())
+        scene.gateway("missing-gateway")
+        scene.until(lambda: set(scene.said()) == {"example-gateway", "missing-gateway"}, "now both are there")
+        assert scene.entries()[0] == foreign(), "others' entries stay in place and in order"
+        scene.drop("gateways", "example-gateway")
+        scene.until(lambda: scene.said() == {"missing-gateway": GOOD}, "the one that went is cleared")
+        assert scene.entries()[0] == foreign()
+
+
+def test_seed_a_policy_of_a_missing_target_ends_with_no_ancestor(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway")
+        scene.policy({"kind": "HTTPRoute", "name": "route"}, timeouts={"request": "5s"})
+        said = "Accepted=True/Valid Attached=True/Attached"
+        scene.until(lambda: scene.said("trafficpolicies", "policy") == {"gateway": said}, "the policy holds")
+        scene.drop("httproutes", "route")
+        scene.until(lambda: scene.entries("trafficpolicies", "policy") == [], "the orphan is cleared")
+        scene.until(lambda: any("HTTPRoute" in one for one in scene.events("policy")), "a warning was told")
+
+
+def test_a_field_that_is_not_served_is_refused_by_name(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.gateway()
+        scene.policy({"kind": "Gateway", "name": "gateway"}, extAuth={"extensionRef": {"name": "x"}})
+        scene.until(lambda: "Accepted=False/Invalid" in str(scene.said("trafficpolicies", "policy")), "it is refused")
+        entry = scene.entries("trafficpolicies", "policy")[0]
+        assert "extAuth" in entry["conditions"][0]["message"]
+
+
+def test_another_controllers_gateway_and_its_routes_are_never_written(scene: Scene) -> None:
+    """Rule 4."""
+    with operating(scene.control):
+        scene.service()
+        scene.gateway("theirs", "theirs")
+        scene.gateway("ours")
+        scene.route("theirs", name="not-ours")
+        mark = scene.control.audit.mark()
+        scene.route("ours")
+        scene.until(lambda: scene.said() == {"ours": GOOD}, "ours is said")
+        written = writes(scene.control.audit.entries(mark), scene.namespace)
+        assert "status" not in (scene.get("httproutes", "not-ours") or {}) or not scene.entries(name="not-ours")
+        assert not [one for one in written if "not-ours" in one or "gateways/status/theirs" in one]
+
+
+def test_a_gateway_whose_class_moves_away_keeps_no_word_of_ours(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway")
+        scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
+        scene.edit("gateways", "gateway", {"spec": {"gatewayClassName": "theirs"}})
+        scene.until(lambda: scene.said() == {}, "its route is cleared")
+        scene.until(
+            lambda: not (scene.get("gateways", "gateway").get("status") or {}).get("addresses"), "its address is gone"
+        )
+        scene.until(lambda: not scene.conditions("gateways", "gateway"), "its conditions are gone")
+
+
+def test_a_gateway_deleted_while_the_operator_is_down_leaves_nothing_stale(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway")
+        scene.until(lambda: scene.said() == {"gateway": GOOD}, "the route is accepted")
+    scene.drop("gateways", "gateway")
+    with operating(scene.control):
+        scene.until(lambda: scene.said() == {}, "the route is cleared")
+
+
+def test_a_restart_unsays_nothing_and_writes_nothing(scene: Scene) -> None:
+    with operating(scene.control) as first:
+        scene.service()
+        scene.gateway()
+        for number in range(10):
+            scene.route("gateway", name=f"route-{number}")
+        scene.until(lambda: all(scene.said(name=f"route-{number}") for number in range(10)), "all routes are accepted")
+        scene.until(lambda: listener(scene)["attachedRoutes"] == 10, "all are counted")
+        scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
+        scene.until(lambda: first.operator.quiet, "all is quiet")
+    mark = scene.control.audit.mark()
+    with operating(scene.control) as again:
+        scene.until(lambda: again.operator.quiet, "all is quiet again")
+        scene.gateway("another")  # whose answer comes after all that was to be said before
+        scene.until(lambda: scene.conditions("gateways", "another").get("Programmed") == "True/Programmed", "served")
+        written = writes(scene.control.audit.entries(mark), scene.namespace)
+    assert {one for one in written if "another" not in one and "events" not in one} == {"create/gateways"}, written
+
+
+def listener(scene: Scene, name: str = "gateway") -> dict[str, int]:
+    found: list[dict[str, int]] = (scene.get("gateways", name).get("status") or {}).get("listeners") or [{}]
+    return {"attachedRoutes": -1, **found[0]}
+
+
+def test_attached_routes_go_back_to_zero(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway", name="one")
+        scene.route("gateway", name="two")
+        scene.until(lambda: listener(scene)["attachedRoutes"] == 2, "both are counted")
+        scene.drop("httproutes", "one")
+        scene.drop("httproutes", "two")
+        scene.until(lambda: listener(scene)["attachedRoutes"] == 0, "none is left")
+
+
+def test_thirty_three_parents_are_told_and_foreign_entries_stay_whole(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        for number in range(32):
+            scene.gateway(f"gateway-{number:02}")
+        scene.route(*(f"gateway-{number:02}" for number in range(31)))
+        scene.until(lambda: len(scene.said()) == 31, "all are said")
+        scene.speak(foreign())
+        refs = [{"name": f"gateway-{number:02}"} for number in range(32)]
+        scene.edit("httproutes", "route", {"spec": {"parentRefs": refs}})
+        scene.until(lambda: any("are not shown" in one for one in scene.events("route")), "it is told")
+        entries = scene.entries()
+        assert len(entries) == 32
+        assert entries[0] == foreign()
+
+
+def test_two_writers_racing_on_one_status_lose_no_word(scene: Scene) -> None:
+    with operating(scene.control):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway")
+        for number in range(20):
+            theirs = foreign(f"theirs-{number}")
+            scene.edit("httproutes", "route", {"spec": {"hostnames": [f"h{number}.example.com"]}})
+            ours = [one for one in scene.entries() if one["controllerName"] == OURS]
+            scene.edit("httproutes", "route", {"status": {"parents": [theirs, *ours]}}, "status")
+        scene.until(lambda: scene.said() == {"gateway": GOOD}, "our entry is about the last generation")
+        assert [one for one in scene.entries() if one["controllerName"] != OURS] == [foreign("theirs-19")]
+
+
+def test_a_route_that_the_data_plane_refuses_is_told_in_its_words(scene: Scene) -> None:
+    plane = MemoryDataPlane()
+    plane.refuses = {Origin("HTTPRoute", scene.namespace, "bad"): "no such flavour"}
+    with operating(scene.control, plane):
+        scene.service()
+        scene.gateway()
+        scene.route("gateway", name="good")
+        scene.route("gateway", name="bad")
+        scene.until(lambda: "Accepted=False/UnsupportedValue" in str(scene.said(name="bad")), "the guilty one is told")
+        assert "no such flavour" in scene.entries(name="bad")[0]["conditions"][0]["message"]
+        assert scene.said(name="good") == {"gateway": GOOD}
+        scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
