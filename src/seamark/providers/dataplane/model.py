@@ -6,12 +6,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-import msgspec
 
 
 class Origin(NamedTuple):
@@ -261,15 +258,10 @@ class Secret:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything that one gateway serves. Two with the same version are the same."""
+    """Everything that one gateway serves."""
 
     listeners: Mapping[str, Listener] = field(default_factory=dict)
     tables: Mapping[str, RouteTable] = field(default_factory=dict)
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
     endpoints: Mapping[str, Endpoints] = field(default_factory=dict)
     secrets: Mapping[str, Secret] = field(default_factory=dict)
-
-    def digest(self) -> str:
-        parts = (self.listeners, self.tables, self.clusters, self.endpoints, self.secrets)
-        content = msgspec.msgpack.encode([sorted(part.items()) for part in parts])
-        return hashlib.blake2b(content, digest_size=12).hexdigest()

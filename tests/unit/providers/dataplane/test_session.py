@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+from envoy.config.route.v3 import route_pb2
 from envoy.service.discovery.v3 import discovery_pb2
-from google.rpc import status_pb2
+from google.rpc import status_pb2  # type: ignore[import-untyped]  # it comes without types
 
 from seamark.providers.dataplane.envoy.resources import CDS, EDS, LDS, RDS
+from seamark.providers.dataplane.envoy.routes import table
 from seamark.providers.dataplane.envoy.session import Prepared, Session
 from seamark.providers.dataplane.model import (
     Chain,
@@ -22,7 +26,8 @@ from seamark.providers.dataplane.model import (
     VirtualHost,
 )
 
-Request, Response = discovery_pb2.DeltaDiscoveryRequest, discovery_pb2.DeltaDiscoveryResponse
+Request = discovery_pb2.DeltaDiscoveryRequest
+Response: TypeAlias = discovery_pb2.DeltaDiscoveryResponse
 
 
 def snapshot(cluster: str, address: str = "10.0.0.1", protocol: str = "http1") -> Snapshot:
@@ -198,3 +203,13 @@ def test_that_there_is_nothing_is_said_too() -> None:
         envoy.take(response)
     assert session.done
     assert session.responses() == []
+
+
+def test_a_table_put_together_from_its_hosts_reads_as_one() -> None:
+    one = snapshot("a").tables["http"]
+    many = RouteTable("http", (*one.hosts, VirtualHost(("long.example.com",), one.hosts[0].entries * 50)))
+    read = route_pb2.RouteConfiguration.FromString(table(many))
+    assert read.name == "http"
+    assert read.ignore_port_in_host_matching
+    assert [list(host.domains) for host in read.virtual_hosts] == [["*"], ["long.example.com"]]
+    assert [len(host.routes) for host in read.virtual_hosts] == [1, 50]

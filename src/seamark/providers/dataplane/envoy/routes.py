@@ -44,16 +44,21 @@ STATUS = {
 RETRIES = "reset,connect-failure,retriable-status-codes"
 
 
-def table(one: RouteTable) -> route_pb2.RouteConfiguration:
-    hosts = [virtual_host(host) for host in one.hosts]
-    return route_pb2.RouteConfiguration(name=one.name, virtual_hosts=hosts, ignore_port_in_host_matching=True)
+HOSTS = 0x12  # the tag of `virtual_hosts`: field 2, of known length
 
 
-_made: dict[int, tuple[VirtualHost, components.VirtualHost]] = {}  # by identity, which is kept as long as this is
+def table(one: RouteTable) -> bytes:
+    """A RouteConfiguration as it goes on the wire: its hosts are encoded once each, and put together."""
+    head = route_pb2.RouteConfiguration(name=one.name, ignore_port_in_host_matching=True)
+    first: bytes = head.SerializeToString()
+    return b"".join((first, *(virtual_host(host) for host in one.hosts)))
+
+
+_made: dict[int, tuple[VirtualHost, bytes]] = {}  # by identity, which is kept as long as this is
 MOST_REMEMBERED = 50_000
 
 
-def virtual_host(host: VirtualHost) -> components.VirtualHost:
+def virtual_host(host: VirtualHost) -> bytes:
     """Made once of each: a translation hands out the same host as long as nothing in it has changed."""
     known = _made.get(id(host))
     if known is not None:
@@ -61,9 +66,21 @@ def virtual_host(host: VirtualHost) -> components.VirtualHost:
     if len(_made) > MOST_REMEMBERED:
         _made.clear()
     routes = [entry(one) for one in host.entries]
-    made = components.VirtualHost(name=host.domains[0], domains=host.domains, routes=routes)
+    message = components.VirtualHost(name=host.domains[0], domains=host.domains, routes=routes)
+    content: bytes = message.SerializeToString(deterministic=True)
+    made = bytes((HOSTS,)) + varint(len(content)) + content
     _made[id(host)] = (host, made)
     return made
+
+
+def varint(number: int) -> bytes:
+    """A number as protocol buffers write it."""
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(0x80 | (number & 0x7F))
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
 
 
 def entry(one: Entry) -> components.Route:

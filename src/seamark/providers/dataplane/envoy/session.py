@@ -49,8 +49,9 @@ class Prepared:
         known = self.made.get((kind, name))
         if known is None:
             one = self.of(kind)[name]
-            wrapped = any_pb2.Any()
-            wrapped.Pack(self._parts[kind][1](one), deterministic=True)
+            made = self._parts[kind][1](one)
+            content = made if isinstance(made, bytes) else made.SerializeToString(deterministic=True)
+            wrapped = any_pb2.Any(type_url=kind, value=content)
             known = self.made[(kind, name)] = (one, wrapped)
         return known[1]
 
