@@ -29,18 +29,22 @@ __all__ = [
     "BackendRef",
     "GRPCRoute",
     "Gateway",
+    "GatewayAddress",
     "GatewayClass",
+    "GatewayClassSpec",
     "GatewayClassStatus",
     "GatewaySpec",
     "GatewayStatus",
     "HTTPRoute",
     "HTTPRouteRule",
     "HTTPRouteSpec",
+    "LabelSelector",
     "Listener",
     "ListenerSet",
     "ListenerSetStatus",
     "ListenerStatus",
     "LocalObjectReference",
+    "ManagedFields",
     "ObjectReference",
     "ParentReference",
     "PathMatch",
@@ -48,11 +52,28 @@ __all__ = [
     "Route",
     "RouteGroupKind",
     "RouteMatch",
+    "RouteNamespaces",
     "RouteParentStatus",
     "RouteStatus",
+    "SupportedFeature",
     "TCPRoute",
     "TLSRoute",
 ]
+
+
+class ManagedFields(Wire, frozen=True, kw_only=True):
+    manager: str = ""
+    subresource: str = ""
+    time: str = ""
+
+
+class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
+    """With who has written what: it tells whether a status that stands there has words of ours in it."""
+
+    managed_fields: tuple[ManagedFields, ...] | None = None
+
+    def spoken(self, manager: str) -> bool:
+        return any((one.manager, one.subresource) == (manager, "status") for one in self.managed_fields or ())
 
 
 class ParametersReference(Wire, frozen=True, kw_only=True):
@@ -79,6 +100,7 @@ class GatewayClassStatus(Wire, frozen=True, kw_only=True):
 class GatewayClass(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource(GROUP, "v1", "GatewayClass", "gatewayclasses", namespaced=False)
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: GatewayClassSpec = GatewayClassSpec()
     status: GatewayClassStatus | None = None
 
@@ -137,20 +159,6 @@ class ListenerStatus(Wire, frozen=True, kw_only=True, omit_defaults=False):
 
 
 # ---- gateways
-
-
-class ManagedFields(Wire, frozen=True, kw_only=True):
-    manager: str = ""
-    subresource: str = ""
-
-
-class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
-    """With who has written what: it tells whether a status that stands there has words of ours in it."""
-
-    managed_fields: tuple[ManagedFields, ...] | None = None
-
-    def spoken(self, manager: str) -> bool:
-        return any((one.manager, one.subresource) == (manager, "status") for one in self.managed_fields or ())
 
 
 class AddressClaim(Wire, frozen=True, kw_only=True):

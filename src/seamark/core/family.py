@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from seamark.api.crd import CRD
 from seamark.core.waker import Declaration
@@ -15,3 +16,4 @@ class Family:
     summary: str
     crds: tuple[CRD, ...]
     controllers: Callable[[], tuple[Declaration, ...]]
+    published: Callable[[], list[dict[str, Any]]] = list  # manifests of kinds that others define, and it needs

@@ -39,6 +39,11 @@ def documents(channel: str = "standard", environment: Mapping[str, str] = os.env
     return [document for name in sorted(names) for document in yaml.safe_load_all(archive.read(name)) if document]
 
 
+def definitions(channel: str = "standard") -> list[dict[str, Any]]:
+    """The CRDs of a channel alone: a policy of admission is the cluster's business."""
+    return [one for one in documents(channel) if one["kind"] == "CustomResourceDefinition"]
+
+
 def keeps(installed: Mapping[str, str], published: Mapping[str, str]) -> bool:
     """Whether an installed CRD, by its annotations, is to stay as it is."""
     have, new = numbers(installed.get(BUNDLE_VERSION, "")), numbers(published.get(BUNDLE_VERSION, ""))

@@ -30,13 +30,15 @@ from seamark.api.meta import Key
 from seamark.core.calls import Results
 from seamark.core.conditions import ConditionType
 from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.ownership import ByLabels
 from seamark.core.source import Reports
 from seamark.core.status import ByEntry, ByManager, Entries
 from seamark.core.view import View
 from seamark.core.waker import Declaration
-from seamark.families.gateway import addresses, backendtls, gateways, routes, traffic, translations
+from seamark.families.gateway import addresses, backendtls, classes, gateways, routes, traffic, translations
 from seamark.families.gateway.addresses import BY_CLASS, BY_CONTROLLER, POOL, Lot
 from seamark.families.gateway.backendtls import TlsPolicy
+from seamark.families.gateway.classes import MANAGER, Rivals, SeenClass
 from seamark.families.gateway.endpoints import BY_SERVICE
 from seamark.families.gateway.gateways import SETS
 from seamark.families.gateway.grants import GRANTS
@@ -66,7 +68,6 @@ from seamark.families.gateway.words import (
     SeenRoute,
     announce_policy,
     announce_route,
-    judge_class,
     judge_gateway,
     judge_policy,
     judge_route,
@@ -75,8 +76,8 @@ from seamark.families.gateway.words import (
 from seamark.providers.dataplane.protocol import DataPlane
 
 ROUTES: tuple[type[Route], ...] = (HTTPRoute, GRPCRoute, TLSRoute, TCPRoute)
+OWNER_NAME, OWNER_NAMESPACE = "gateway.seamark.dev/owner", "gateway.seamark.dev/owner-namespace"
 OPTIONAL = (GRPCRoute, TLSRoute, TCPRoute, ListenerSet)
-MANAGER = "seamark-gateways"
 
 
 def nothing(_seen: object) -> Wanted:
@@ -101,6 +102,7 @@ class Wiring:
         self.verdicts: Reports[Any] = Reports("verdicts")
         self.tls: Reports[TlsPolicy] = Reports("backend TLS policies")
         self.traffic: Reports[Any] = Reports("traffic policies")
+        self.rivals = Rivals(options.controller_name)
         self.programmer = Programmer(plane)
         self.translator = Translator(options, self.programmer, self.gateways, self.attachments, self.tls, self.traffic)
 
@@ -113,6 +115,7 @@ class Wiring:
             self.tls_policies(),
             self.traffic_policies(),
             self.translation(),
+            self.default_class(),
             self.gateway_classes(),
             self.gateway_status(),
             self.set_status(),
@@ -230,22 +233,45 @@ class Wiring:
 
     # ---- what each object says
 
+    def default_class(self) -> Declaration:
+        options = self.options
+        return Group(
+            name="gatewayclass-default",
+            keyed={Namespace: lambda one: (classes.DEFAULT,) if one.metadata.name == classes.EVERYWHERE else ()},
+            reads=(GatewayClass,),
+            observe=lambda view, _key, _results: classes.observe_default(
+                view, options.class_name, options.controller_name
+            ),
+            desire=classes.desire_default,
+            report=lambda _seen, _answers: {},
+            reports=Reports("default class"),
+            children=(GatewayClass,),
+            ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
+        )
+
     def gateway_classes(self) -> Declaration:
         name = self.options.controller_name
         return Controller(
             name="gatewayclasses",
             kind=GatewayClass,
-            observe=lambda _view, one, _results: one if one.spec.controller_name == name else None,
+            sources=(self.rivals.facts,),
+            observe=self._class,
             desire=nothing,
-            judge=lambda seen, _answers: judge_class(seen, self.options.features),
+            judge=lambda seen, _answers: classes.judge(seen, self.options.features),
+            announce=lambda seen, _answers: classes.announce(seen, name),
             status=ByManager(manager=MANAGER, conditions=(CLASS_ACCEPTED,), fields=("supported_features",)),
         )
+
+    def _class(self, view: View, one: GatewayClass, _results: Results) -> SeenClass | None:
+        if one.spec.controller_name != self.options.controller_name:
+            return None
+        return SeenClass(one, self.rivals.notice(view, one))
 
     def gateway_status(self) -> Declaration:
         return Controller(
             name="gateways",
             kind=Gateway,
-            sources=(self.gateways, self.counts, self.verdicts),
+            sources=(self.gateways, self.counts, self.verdicts, self.rivals.facts),
             observe=lambda view, gateway, _results: self._told(view, gateway, gateway.key),
             desire=nothing,
             judge=lambda seen, _answers: judge_gateway(seen),
@@ -262,7 +288,7 @@ class Wiring:
             name="listenersets",
             kind=ListenerSet,
             optional=(ListenerSet,),
-            sources=(self.gateways, self.counts, self.verdicts),
+            sources=(self.gateways, self.counts, self.verdicts, self.rivals.facts),
             observe=lambda view, one, _results: self._told(view, one, gateway_key(one)),
             desire=nothing,
             judge=lambda seen, _answers: judge_set(seen),
@@ -276,6 +302,8 @@ class Wiring:
 
     def _told(self, view: View, obj: Gateway | ListenerSet, key: Key | None) -> SeenGateway | None:
         """What is known of the gateway; nothing known, but words of ours there: those have to go."""
+        if self.rivals.speaking(view):
+            return None
         found: GatewayView | None = None
         if key is not None:
             found = next(iter(view.reports(self.gateways, key).values()), None)
@@ -291,7 +319,7 @@ class Wiring:
             name=kind.RESOURCE.plural,
             kind=kind,
             optional=(kind,) if kind in OPTIONAL else (),
-            sources=(self.attachments[kind.RESOURCE.kind], self.verdicts),
+            sources=(self.attachments[kind.RESOURCE.kind], self.verdicts, self.rivals.facts),
             observe=partial(self._route, self.attachments[kind.RESOURCE.kind]),
             desire=nothing,
             judge=lambda seen, _answers: judge_route(seen, name),
@@ -303,7 +331,9 @@ class Wiring:
             ),
         )
 
-    def _route(self, reports: Reports[Any], view: View, route: Any, _results: Results) -> SeenRoute:
+    def _route(self, reports: Reports[Any], view: View, route: Any, _results: Results) -> SeenRoute | None:
+        if self.rivals.speaking(view):
+            return None
         kind = route.RESOURCE.kind
         attached = next(iter(view.reports(reports, (kind, route.key)).values()), ())
         missing = next(iter(view.reports(reports, ("missing", kind, route.key)).values()), ())
@@ -319,12 +349,8 @@ class Wiring:
             name=kind.RESOURCE.plural,
             kind=kind,
             optional=(kind,),
-            sources=(self.verdicts, self.traffic),
-            observe=lambda view, policy, _results: SeenPolicy(
-                policy,
-                view.reports(self.verdicts, (kind.RESOURCE.kind, policy.key)),
-                next(iter(view.reports(self.traffic, ("missing", policy.key)).values()), ()),
-            ),
+            sources=(self.verdicts, self.traffic, self.rivals.facts),
+            observe=self._policy,
             desire=nothing,
             judge=lambda seen, _answers: judge_policy(seen, name),
             announce=lambda seen, _answers: announce_policy(seen, name),
@@ -334,6 +360,13 @@ class Wiring:
                 conditions=conditions,
             ),
         )
+
+    def _policy(self, view: View, policy: Any, _results: Results) -> SeenPolicy | None:
+        if self.rivals.speaking(view):
+            return None
+        said = view.reports(self.verdicts, (policy.RESOURCE.kind, policy.key))
+        missing = next(iter(view.reports(self.traffic, ("missing", policy.key)).values()), ())
+        return SeenPolicy(policy, said, missing)
 
 
 def gateway_reports(seen: GatewayView) -> Mapping[Hashable, Any]:

@@ -6,6 +6,7 @@ from seamark.api.crd import CRD, Column
 from seamark.api.kgateway import TrafficPolicy
 from seamark.core.family import Family
 from seamark.core.waker import Declaration
+from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.settings import loaded, options_of, plane_of
 
@@ -29,4 +30,5 @@ GATEWAY = Family(
     summary="Gateway API: routes with status that is never stale, served by Envoy",
     crds=(TRAFFIC_POLICY,),
     controllers=configured,
+    published=definitions,
 )

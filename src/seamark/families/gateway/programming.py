@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from seamark.api.meta import Key
 from seamark.core.calls import Call
 from seamark.core.errors import Retry
+from seamark.families.gateway.shapes import Attached
 from seamark.families.gateway.translate import Memory, Picture, translate
 from seamark.providers.dataplane.model import Origin, Snapshot
 from seamark.providers.dataplane.protocol import DataPlane, Outcome, Rejected, Served, Superseded
@@ -22,7 +23,7 @@ class Program:
     """The action of a call: this gateway is to be served so."""
 
     gateway: Key
-    digest: str
+    version: str
     picture: Picture = field(compare=False, repr=False)
     snapshot: Snapshot = field(compare=False, repr=False)
 
@@ -42,8 +43,8 @@ class Programmed:
 
 
 def call(action: Program, every: float, timeout: float) -> Call[Programmed]:
-    """Its target has the digest in it: a newer snapshot does not wait for the answer to an older one."""
-    target = f"gateway {action.gateway} {action.digest}"
+    """Its target has the version in it: a newer snapshot does not wait for the answer to an older one."""
+    target = f"gateway {action.gateway} {action.version}"
     return Call(target, action, every=every, shelf_life=every * 3, timeout=timeout)
 
 
@@ -53,7 +54,7 @@ class Programmer:
 
     plane: DataPlane
     memories: dict[Key, Memory] = field(default_factory=dict)
-    good: dict[Key, dict[Origin, int]] = field(default_factory=dict)  # the routes that were taken, by identity
+    good: dict[Key, dict[Origin, Attached]] = field(default_factory=dict)  # the routes as they were taken last
 
     def memory(self, gateway: Key) -> Memory:
         return self.memories.setdefault(gateway, Memory())
@@ -75,7 +76,7 @@ class Programmer:
             case Served(instances):
                 bad = {origin for origin, _ in guilty}
                 self.good[action.gateway] = {
-                    one.route.origin: hash(one) for one in action.picture.attached if one.route.origin not in bad
+                    one.route.origin: one for one in action.picture.attached if one.route.origin not in bad
                 }
                 return Programmed(instances, guilty)
             case Rejected(message):
@@ -85,7 +86,7 @@ class Programmer:
 
     async def _without_the_guilty(self, action: Program, first: Rejected) -> Programmed:
         known = self.good.get(action.gateway, {})
-        suspects = [one.route.origin for one in action.picture.attached if known.get(one.route.origin) != hash(one)]
+        suspects = [one.route.origin for one in action.picture.attached if known.get(one.route.origin) != one]
         words: dict[Origin, str] = {}
         outcome = await self._try(action, suspects)
         if isinstance(outcome, Rejected):  # not for those that are new: then any may be at fault

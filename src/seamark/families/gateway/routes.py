@@ -49,7 +49,7 @@ def observe(view: View, kind: type[Route], key: Key, doors: Reports[Doors]) -> S
     if not found and not missing:
         return None
     if not found:
-        empty = RouteView(Origin(kind.RESOURCE.kind, *key), "", (), (), ())
+        empty = RouteView(Origin(kind.RESOURCE.kind, *key), ("", ""), (), (), ())
         return SeenRoute(kind.RESOURCE.kind, key, empty, {}, (), missing)
     resolver = Resolver(view, kind.RESOURCE.kind, key.namespace)
     made = _compiled(route, resolver)
@@ -59,10 +59,10 @@ def observe(view: View, kind: type[Route], key: Key, doors: Reports[Doors]) -> S
         key=key,
         view=RouteView(
             origin=Origin(kind.RESOURCE.kind, *key),
-            created=route.metadata.creation_timestamp or "",
+            age=(route.metadata.creation_timestamp or "", str(key)),
             hostnames=getattr(route.spec, "hostnames", ()),
             rules=tuple(made.rules),
-            backends=tuple(resolver.backends.values()),
+            backends=tuple(resolver.backends.items()),
             labels=tuple(sorted((route.metadata.labels or {}).items())),
         ),
         labels=labels_of(view, key.namespace) if selecting else {},

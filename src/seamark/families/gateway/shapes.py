@@ -118,16 +118,11 @@ class RouteView:
     """A route as it is translated: made once per change of it, or of what it refers to."""
 
     origin: Origin
-    created: str
+    age: tuple[str, str]  # when it was made, and its name: the older goes first
     hostnames: tuple[str, ...]
     rules: tuple[Rule, ...]
-    backends: tuple[Backend, ...]
+    backends: tuple[tuple[str, Backend], ...]  # by the name of their cluster
     labels: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def age(self) -> tuple[str, str]:
-        """The older goes first, then the name decides."""
-        return (self.created, f"{self.origin.namespace}/{self.origin.name}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,13 +76,20 @@ def translate(picture: Picture, memory: Memory, without: frozenset[Origin] = fro
     return Snapshot(listeners, tables, clusters, endpoints, secrets)
 
 
+def used(attached: Iterable[Attached]) -> dict[str, Backend]:
+    """The backends of these routes, each once, by the name of their cluster."""
+    found: dict[str, Backend] = {}
+    for one in attached:
+        found.update(one.route.backends)
+    return found
+
+
 def backends(
     picture: Picture, attached: Iterable[Attached]
 ) -> tuple[dict[str, model.Cluster], dict[str, model.Endpoints]]:
     clusters: dict[str, model.Cluster] = {}
     endpoints: dict[str, model.Endpoints] = {}
-    for backend in dict.fromkeys(backend for one in attached for backend in one.route.backends):
-        name = backend.cluster
+    for name, backend in used(attached).items():
         tls = picture.tls.get(backend)
         refused = backend in picture.tls and tls is None
         clusters[name] = model.Cluster(name, backend.protocol, tls)
@@ -127,31 +134,33 @@ class Port:
     def _hosts(self, views: list[ListenerView]) -> dict[str, VirtualHost]:
         """By domain. Each listener's own name is there even without routes, so that nobody else's answer for it."""
         doors = {view.door.id: view.door for view in views}
-        routes: dict[str, dict[Origin, tuple[RouteView, ListenerId]]] = {
-            door.hostname or ANY: {} for door in doors.values()
-        }
+        alone = len(views) == 1
+        routes: dict[str, list[tuple[RouteView, ListenerId]]] = {door.hostname or ANY: [] for door in doors.values()}
         for one in self._attached:
+            served: set[str] = set()  # a route that comes through several listeners is there once
             for listener, names in one.through:
                 door = doors.get(listener)
                 if door is None:
                     continue
                 for name in names:
-                    if not self._elsewhere(door.hostname, name, views):
-                        routes.setdefault(name or ANY, {}).setdefault(one.route.origin, (one.route, listener))
+                    if alone or not (name in served or self._elsewhere(door.hostname, name, views)):
+                        served.add(name)
+                        routes.setdefault(name or ANY, []).append((one.route, listener))
         scope = f"{self._port} " + "+".join(str(listener) for listener in doors)
-        return {domain: self._host(scope, domain, tuple(found.values())) for domain, found in routes.items()}
+        return {domain: self._host(scope, domain, tuple(found)) for domain, found in routes.items()}
 
     def _elsewhere(self, hostname: str, name: str, views: list[ListenerView]) -> bool:
         """Whether a more specific listener of this port has that name for itself."""
-        if not name or len(views) == 1:
+        if not name:
             return False
         own = specificity(hostname)
         others = (view.door.hostname for view in views if view.door.hostname)
         return any(covers(other, name) and specificity(other) > own for other in others)
 
     def _host(self, scope: str, domain: str, found: tuple[tuple[RouteView, ListenerId], ...]) -> VirtualHost:
-        applied = tuple(
-            self._picture.extras.get((route.origin, place, listener), NOTHING)
+        extras = self._picture.extras
+        applied = extras and tuple(
+            extras.get((route.origin, place, listener), NOTHING)
             for route, listener in found
             for place in range(len(route.rules))
         )
@@ -159,7 +168,7 @@ class Port:
         known = self._memory.hosts.get((scope, domain))
         if known is not None and known[0] == made_of:
             return known[1]
-        entries = ordered(found, self._picture.extras)
+        entries = ordered(found, extras)
         host = VirtualHost((domain,), tuple(self._redirected(entry) for entry in entries))
         self._memory.hosts[(scope, domain)] = (made_of, host)
         return host

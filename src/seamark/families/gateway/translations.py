@@ -17,7 +17,8 @@ from seamark.families.gateway.endpoints import endpoints
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.programming import Program, Programmed, Programmer, Remove, call
 from seamark.families.gateway.shapes import Attached, GatewayView, Verdict
-from seamark.families.gateway.translate import Picture, translate
+from seamark.families.gateway.translate import Picture, translate, used
+from seamark.providers.dataplane.model import Snapshot
 from seamark.providers.dataplane.protocol import Presence
 
 
@@ -29,6 +30,15 @@ class Seen:
     about: Mapping[Hashable, Any] = field(default_factory=dict)  # what is said of routes and policies
 
 
+@dataclass(frozen=True)
+class Done:
+    """A translation that was made."""
+
+    picture: Picture
+    snapshot: Snapshot
+    number: int
+
+
 @dataclass
 class Translator:
     """Observes for all gateways. What was served last is remembered: while only routes change, it is still so."""
@@ -38,8 +48,9 @@ class Translator:
     views: Reports[GatewayView]
     attachments: Mapping[str, Reports[Any]]
     tls: Reports[TlsPolicy]
-    traffic: Reports[Any]
+    traffic_policies: Reports[Any]
     served: Facts[Key, GatewayView] = field(default_factory=lambda: Facts("served"))
+    _done: dict[Key, Done] = field(default_factory=dict)
 
     def observe(self, view: View, key: Key, results: Results) -> Seen | None:
         found = next(iter(view.reports(self.views, key).values()), None)
@@ -48,10 +59,10 @@ class Translator:
         if found is None or not found.serves:
             return self._gone(key, here, results)
         picture, policies = self.picture(view, found)
-        snapshot = translate(picture, self.programmer.memory(key))
-        arrivals = here.arrivals if here is not None else 0
+        done = self._translated(key, picture)
+        arrivals = max(1, here.arrivals) if here is not None else 1  # who comes later has to answer, too
         wanted = call(
-            Program(key, f"{snapshot.digest()} {arrivals}", picture, snapshot),
+            Program(key, f"{done.number} {arrivals}", done.picture, done.snapshot),
             self.options.verify,
             self.options.answer_within,
         )
@@ -63,7 +74,7 @@ class Translator:
         for reports in self.attachments.values():
             attached += view.reports(reports, ("gateway", found.key)).values()
         attached.sort(key=lambda one: one.route.age)
-        backends = dict.fromkeys(backend for one in attached for backend in one.route.backends)
+        backends = used(attached).values()
         behind = {backend: endpoints(view, backend) for backend in backends}
         tls, said = backendtls.merged(view, found, backends, self.tls)
         extras, told = traffic.merged(found, attached, self._traffic(view, found, attached))
@@ -71,14 +82,25 @@ class Translator:
         policies.update((("TrafficPolicy", key), words) for key, words in told.items())
         return Picture(found, tuple(attached), behind, tls, extras), policies
 
+    def _translated(self, key: Key, picture: Picture) -> Done:
+        """The same picture is not translated twice, and the same snapshot has the same number."""
+        last = self._done.get(key)
+        if last is not None and last.picture == picture:
+            return last
+        snapshot = translate(picture, self.programmer.memory(key))
+        number = 1 if last is None else last.number + (last.snapshot != snapshot)
+        self._done[key] = Done(picture, snapshot, number)
+        return self._done[key]
+
     def _traffic(self, view: View, found: GatewayView, attached: list[Attached]) -> traffic.Table:
         """Policies are about objects of their own namespace: those of the gateway, its sets and its routes count."""
         namespaces = {found.key.namespace: None, **{key.namespace: None for key, _ in found.sets}}
         namespaces.update(dict.fromkeys(one.route.origin.namespace for one in attached))
-        return traffic.Table(one for name in namespaces for one in view.reports(self.traffic, name).values())
+        return traffic.Table(one for name in namespaces for one in view.reports(self.traffic_policies, name).values())
 
     def _gone(self, key: Key, here: Presence | None, results: Results) -> Seen | None:
         self.served.remove(key)
+        self._done.pop(key, None)
         if here is None:
             return None
         removal: Call[Any] = Call(f"gateway {key} gone", Remove(key))

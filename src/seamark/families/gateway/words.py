@@ -8,21 +8,17 @@ from typing import Any
 
 from seamark.api.gateway import GatewayAddress as Address
 from seamark.api.gateway import (
-    GatewayClass,
-    GatewayClassStatus,
     GatewayStatus,
     ListenerSetStatus,
     ListenerStatus,
     RouteParentStatus,
     RouteStatus,
 )
-from seamark.api.gateway import SupportedFeature as Feature
 from seamark.api.gatewayshared import GROUP, AncestorStatus, ParentReference, PolicyStatus
 from seamark.api.meta import Condition, Key
 from seamark.core.events import Notice
 from seamark.families.gateway.shapes import Attachment, GatewayView, ListenerId, ListenerView, Verdict
 from seamark.families.gateway.state import (
-    CLASS_ACCEPTED,
     GATEWAY_PROGRAMMED,
     INSECURE,
     LISTENER_PROGRAMMED,
@@ -130,20 +126,6 @@ def judge_set(seen: SeenGateway) -> ListenerSetStatus:
         served = answered(SET_PROGRAMMED, seen.verdict, "ListenerSet is programmed")
     return ListenerSetStatus(
         conditions=(accepted, served), listeners=tuple(listener_status(each, seen) for each in own)
-    )
-
-
-# ---- classes
-
-
-def judge_class(seen: GatewayClass, features: tuple[str, ...]) -> GatewayClassStatus:
-    ref = seen.spec.parameters_ref
-    if ref is not None:
-        accepted = CLASS_ACCEPTED.false("InvalidParameters", f"Parameters of kind {ref.kind} are not supported")
-    else:
-        accepted = CLASS_ACCEPTED.true("Accepted", "Seamark serves this class")
-    return GatewayClassStatus(
-        conditions=(accepted,), supported_features=tuple(Feature(name=name) for name in sorted(features)) or None
     )
 
 

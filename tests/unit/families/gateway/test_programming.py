@@ -38,7 +38,7 @@ def route(name: str, path: str = "") -> Attached:
     backend = Backend(Key("default", "web"), 80, "", "http1")
     entry = Entry(Match(path or f"/{name}"), Forward((Target(backend.cluster),)), origin(name))
     rule = Rule("", (entry,), ((2, -len(name), True, 0, 0),))
-    view = RouteView(origin(name), "2026-01-01T00:00:00Z", (), (rule,), (backend,))
+    view = RouteView(origin(name), ("2026-01-01T00:00:00Z", name), (), (rule,), ((backend.cluster, backend),))
     return Attached(view, ((LISTENER, ("",)),))
 
 
@@ -51,7 +51,7 @@ def picture(*routes: Attached) -> Picture:
 
 async def program(programmer: Programmer, seen: Picture) -> Programmed:
     snapshot = translate(seen, Memory())
-    outcome = await programmer.perform(Program(GATEWAY, snapshot.digest(), seen, snapshot))
+    outcome = await programmer.perform(Program(GATEWAY, str(id(snapshot)), seen, snapshot))
     assert outcome is not None
     return outcome
 
