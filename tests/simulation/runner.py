@@ -19,6 +19,7 @@ from tests.simulation.bindings.scenario import BindingsScenario
 from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
 from tests.simulation.faults import CHANGES_HISTORY, LEAKS
+from tests.simulation.gateway import GatewayScenario
 from tests.simulation.invariants import check_record, check_secrets
 from tests.simulation.loadbalancer import LoadBalancerScenario
 from tests.simulation.sample.scenario import SampleScenario
@@ -37,6 +38,7 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "score": ScoreScenario,
     "score-runtime": ScoreRuntimeScenario,
     "loadbalancer": LoadBalancerScenario,
+    "gateway": GatewayScenario,
 }
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again

@@ -1,0 +1,323 @@
+"""The gateway family in the simulator: gateways, routes, another controller's words, and a data plane with troubles.
+
+The oracle computes attachment by itself, from the store alone: which parent of a route is a gateway of our class.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from seamark.api.core import Service
+from seamark.api.crd import CRD
+from seamark.api.gateway import (
+    Gateway,
+    GatewayClass,
+    GRPCRoute,
+    HTTPRoute,
+    ListenerSet,
+    ReferenceGrant,
+    TCPRoute,
+    TLSRoute,
+)
+from seamark.api.gatewaypolicies import BackendTLSPolicy
+from seamark.api.meta import Key
+from seamark.core.errors import Retry
+from seamark.core.transport import Answer, Request
+from seamark.core.waker import Declaration
+from seamark.families.gateway.controllers import controllers
+from seamark.families.gateway.family import TRAFFIC_POLICY
+from seamark.families.gateway.options import Options
+from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark.providers.dataplane.model import Origin, Snapshot
+from seamark.providers.dataplane.protocol import Outcome
+from tests.simulation.faults import CANARY, Fault
+from tests.simulation.invariants import conditions_of
+from tests.simulation.scenario import Step, Violation
+
+if TYPE_CHECKING:
+    from seamark.cluster.embedded.revisions import Event
+    from tests.simulation.world import World, Write
+
+NAMESPACE = "default"
+GROUP = "gateway.networking.k8s.io"
+GATEWAYS, ROUTES, CLASSES = f"gateways.{GROUP}", f"httproutes.{GROUP}", f"gatewayclasses.{GROUP}"
+OURS, THEIRS = "kgateway.dev/kgateway", "example.com/other"
+KINDS = (GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, ReferenceGrant, BackendTLSPolicy)
+BAD = "bad"  # routes of this name are refused by the data plane, as long as they have a hostname
+OPTIONS = Options(addresses=("192.0.2.0/24",), counting=0.5, verify=200.0)
+FOREIGN = {
+    "controllerName": THEIRS,
+    "parentRef": {"name": "theirs"},
+    "conditions": [
+        {
+            "type": "Accepted",
+            "status": "True",
+            "reason": "Theirs",
+            "message": "as they like it",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "observedGeneration": 1,
+        }
+    ],
+}
+
+
+class TwinPlane(MemoryDataPlane):
+    """A data plane with the troubles that the world sends; `taken` is what each gateway was served, since when."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world: World
+        self.ever: dict[Key, list[Snapshot]] = {}
+
+    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome:
+        await asyncio.sleep(0.005)
+        if self.world.under(Fault.OUTSIDE_REFUSES):
+            raise Retry("the data plane is closed")
+        if self.world.under(Fault.OUTSIDE_LEAKS):
+            raise Retry(f"the data plane does not know Authorization: Bearer {CANARY}")
+        if self.world.under(Fault.OUTSIDE_HANGS):
+            await asyncio.Event().wait()
+        outcome = await super().program(gateway, snapshot)
+        if gateway in self.serving:
+            self.ever.setdefault(gateway, []).append(self.serving[gateway])
+        if self.world.under(Fault.OUTSIDE_LOSES):
+            await asyncio.Event().wait()
+        return outcome
+
+
+class GatewayScenario:
+    name = "gateway"
+    crds: tuple[CRD, ...] = (*(CRD(kind=kind) for kind in KINDS), TRAFFIC_POLICY)
+
+    def __init__(self) -> None:
+        self._world: World
+        self._first_revision = 0
+
+    def outside(self) -> TwinPlane:
+        plane = TwinPlane()
+        plane.refuses = {Origin("HTTPRoute", NAMESPACE, BAD): "no such flavour"}
+        return plane
+
+    def controllers(self, outside: Any) -> tuple[Declaration, ...]:
+        return controllers(outside, OPTIONS)
+
+    def attach(self, world: World) -> None:
+        self._world = world
+        for name, controller in (("kgateway", OURS), ("theirs", THEIRS)):
+            create(world, GatewayClass, name, {"controllerName": controller})
+        create(world, Service, "web", {"ports": [{"port": 80}]})
+        self._first_revision = world.store.revisions.current
+        world.outside.world = world
+        world.store.revisions.subscribe(GATEWAYS, self._gateway_changed)
+        world.store.revisions.subscribe(ROUTES, self._route_changed)
+
+    # ---- what people do
+
+    def steps(self) -> Sequence[Step]:
+        return (
+            Step("a gateway", lambda world: gateway(world, "a"), most=2),
+            Step("a route", lambda world: route(world, "r", "a"), most=2),
+            Step("another controller speaks", lambda world: speak(world, "r"), most=0),
+            Step("a second parent that is not there", lambda world: route(world, "r", "a", "b"), most=2),
+            Step("now it is", lambda world: gateway(world, "b"), most=4),
+            Step("another controller's route", lambda world: route(world, "foreign", "theirs"), most=0),
+            Step("one that the data plane refuses", lambda world: route(world, BAD, "a"), most=4),
+            Step("it is mended", lambda world: route(world, BAD, "b", name_of="good"), most=6),
+            Step("the data plane restarts", lambda world: world.outside.restart(), most=2),
+            Step("the first gateway goes", lambda world: delete(world, GATEWAYS, "a"), most=4),
+            Step("the other one's class moves away", lambda world: gateway(world, "b", "theirs"), most=5),
+            Step("and comes back", lambda world: gateway(world, "b"), most=5),
+            Step("our words are wiped", lambda world: wipe(world, "r"), most=2),
+            Step(
+                "the operator restarts", lambda world: world.restart_operator(), most=1
+            ),  # its warning is there already
+            Step("the route is an orphan", lambda world: route(world, "r", "nowhere"), most=4),
+        )
+
+    def farewell(self) -> Step:
+        return Step("all go", delete_all, most=8)
+
+    def restore(self, world: World) -> None:
+        revisions = world.store.revisions
+        world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
+
+    def empty(self, world: World) -> None:
+        delete_all(world)
+
+    # ---- what is true
+
+    def wrote(self, world: World, write: Write) -> None:
+        if "/httproutes/foreign/" in write.path and write.took_effect:
+            raise Violation("not ours", "a route of another controller was written")
+
+    def _gateway_changed(self, event: Event) -> None:
+        if event.new is None or event.old is None or not self._world.operator_is_writing:
+            return
+        said, before = conditions_of(event.new).get("Programmed"), conditions_of(event.old).get("Programmed")
+        if said is None or said == before or said["status"] != "True":
+            return
+        with self._world.watching():
+            key = Key(NAMESPACE, event.new["metadata"]["name"])
+            if not any(snapshot.listeners for snapshot in self._world.outside.ever.get(key, ())):
+                raise Violation("no lie", f"{key.name} is Programmed, but was never served")
+
+    def _route_changed(self, event: Event) -> None:
+        """Whatever the operator does, others' entries stay as they are, in place."""
+        if event.new is None or event.old is None or not self._world.operator_is_writing:
+            return
+        with self._world.watching():
+            if foreign(event.new) != foreign(event.old):
+                raise Violation("foreign fields", "another controller's entry was touched")
+
+    # ---- at rest
+
+    def unsettled(self, world: World) -> str:
+        routes = list(world.store.objects(ROUTES))
+        served: dict[str, set[str]] = {}
+        for one in routes:
+            name = one["metadata"]["name"]
+            expected = {parent: verdict(world, one) for parent in parents(world, one)}
+            for parent, accepted in expected.items():
+                if accepted == "True":
+                    served.setdefault(parent, set()).add(name)
+            if words := wrongly(one, expected):
+                return f"{name}: {words}"
+        for one in world.store.objects(GATEWAYS):
+            name = one["metadata"]["name"]
+            attached = sum(name in parents(world, each) for each in routes)
+            if words := gateway_wrongly(world, one, attached, served.get(name, set())):
+                return f"{name}: {words}"
+        return ""
+
+    def quiet_from(self, world: World) -> float:
+        return world.clock.monotonic()
+
+    def left(self, world: World) -> str:
+        if left := [one["metadata"]["name"] for kind in (GATEWAYS, ROUTES) for one in world.store.objects(kind)]:
+            return f"{left} are still there"
+        if world.outside.serving:
+            return f"{sorted(map(str, world.outside.serving))} are still served"
+        return ""
+
+    def summary(self, world: World) -> Any:
+        return {kind: [one["metadata"]["name"] for one in world.store.objects(kind)] for kind in (GATEWAYS, ROUTES)}
+
+
+def ours(world: World, name: str) -> bool:
+    found = world.store.get(GATEWAYS, NAMESPACE, name)
+    return found is not None and found["spec"]["gatewayClassName"] == "kgateway"
+
+
+def parents(world: World, one: Any) -> list[str]:
+    """The parents of a route that are gateways of ours."""
+    return [ref["name"] for ref in one["spec"]["parentRefs"] if ours(world, ref["name"])]
+
+
+def verdict(world: World, one: Any) -> str:
+    return "False" if one["metadata"]["name"] == BAD and "hostnames" not in one["spec"] else "True"
+
+
+def entries(obj: Any) -> list[Any]:
+    return (obj.get("status") or {}).get("parents") or []
+
+
+def foreign(obj: Any) -> list[Any]:
+    return [entry for entry in entries(obj) if entry["controllerName"] != OURS]
+
+
+def wrongly(one: Any, expected: dict[str, str]) -> str:
+    said = {entry["parentRef"]["name"]: entry for entry in entries(one) if entry["controllerName"] == OURS}
+    if set(said) != set(expected):
+        return f"it has entries for {sorted(said)}, and should have them for {sorted(expected)}"
+    for parent, status in expected.items():
+        accepted = {each["type"]: each for each in said[parent]["conditions"]}["Accepted"]
+        if accepted["observedGeneration"] != one["metadata"]["generation"]:
+            return f"the entry for {parent} speaks of an older generation"
+        if accepted["status"] != status:
+            return f"Accepted at {parent} is {accepted['status']}, and should be {status}: {accepted['message']}"
+    return ""
+
+
+def gateway_wrongly(world: World, one: Any, attached: int, served: set[str]) -> str:
+    name, conditions = one["metadata"]["name"], conditions_of(one)
+    if not ours(world, name):
+        return "it is not ours, but has words of ours" if conditions else ""
+    for type_ in ("Accepted", "Programmed"):
+        said = conditions.get(type_)
+        if said is None or said["status"] != "True" or said["observedGeneration"] != one["metadata"]["generation"]:
+            return f"{type_} is {said}"
+    counted = one["status"]["listeners"][0]["attachedRoutes"]
+    if counted != attached:
+        return f"{counted} routes are said to be attached; there are {attached}"
+    snapshot = world.outside.serving.get(Key(NAMESPACE, name))
+    if snapshot is None:
+        return "it is not served"
+    really = {e.origin.name for table in snapshot.tables.values() for host in table.hosts for e in host.entries}
+    return "" if really == served else f"{sorted(really)} are served, and should be {sorted(served)}"
+
+
+# ---- acts
+
+
+def create(world: World, kind: Any, name: str, spec: Any) -> None:
+    resource = kind.RESOURCE
+    metadata = {"name": name, **({"namespace": NAMESPACE} if resource.namespaced else {})}
+    world.store.create({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata, "spec": spec})
+
+
+def put(world: World, kind: Any, name: str, spec: Any) -> None:
+    if world.under(Fault.NAMESPACE):
+        return  # the API server would refuse it
+    where = str(kind.RESOURCE)
+    if world.store.get(where, NAMESPACE, name) is None:
+        create(world, kind, name, spec)
+    else:
+        patch(world, kind.RESOURCE.path(NAMESPACE, name), {"spec": spec})
+
+
+def gateway(world: World, name: str, class_name: str = "kgateway") -> None:
+    listeners = [{"name": "http", "port": 80, "protocol": "HTTP"}]
+    put(world, Gateway, name, {"gatewayClassName": class_name, "listeners": listeners})
+
+
+def route(world: World, name: str, *names: str, name_of: str = "") -> None:
+    rules = [{"backendRefs": [{"name": "web", "port": 80}]}]
+    hostnames = {"hostnames": [f"{name_of}.example.com"]} if name_of else {}
+    if name_of:
+        world.outside.refuses.clear()
+    put(world, HTTPRoute, name, {"parentRefs": [{"name": each} for each in names], "rules": rules, **hostnames})
+
+
+def speak(world: World, name: str) -> None:
+    standing = world.store.get(ROUTES, NAMESPACE, name)
+    if standing is not None:
+        path = HTTPRoute.RESOURCE.path(NAMESPACE, name, "status")
+        patch(world, path, {"status": {"parents": [FOREIGN, *entries(standing)]}})
+
+
+def wipe(world: World, name: str) -> None:
+    standing = world.store.get(ROUTES, NAMESPACE, name)
+    if standing is not None:
+        path = HTTPRoute.RESOURCE.path(NAMESPACE, name, "status")
+        patch(world, path, {"status": {"parents": foreign(standing)}})
+
+
+def delete(world: World, kind: str, name: str) -> None:
+    if world.store.get(kind, NAMESPACE, name) is not None:
+        world.store.delete(kind, NAMESPACE, name)
+
+
+def delete_all(world: World) -> None:
+    for kind in (ROUTES, GATEWAYS):
+        for one in list(world.store.objects(kind)):
+            delete(world, kind, one["metadata"]["name"])
+
+
+def patch(world: World, path: str, body: Any) -> None:
+    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    answer = world.store.handle(request)
+    assert isinstance(answer, Answer)
+    assert answer.status in (200, 404), answer.body
