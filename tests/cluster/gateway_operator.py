@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from seamark.cluster.real.plane import ControlPlane
-from seamark.families.gateway.bundle import documents
+from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.features import SUPPORTED
@@ -28,7 +28,7 @@ def prepare(plane: ControlPlane) -> None:
     """The kinds, a class of ours and one of somebody else's; a second time it does nothing."""
     if request(plane, "GET", f"{GROUP}/gatewayclasses/kgateway").code == 200:
         return
-    found = [one for one in documents("standard") if one["kind"] == "CustomResourceDefinition"]
+    found = definitions()
     plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(found))
     install(plane, TRAFFIC_POLICY)
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")

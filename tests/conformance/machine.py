@@ -16,7 +16,7 @@ import yaml
 
 from seamark.cluster.network.closed import OUTSIDE
 from seamark.cluster.real.plane import ControlPlane
-from seamark.families.gateway.bundle import documents
+from seamark.families.gateway.bundle import definitions
 from tests.cluster.kubelet_machine import running_machine
 
 OPERATOR = "from seamark.cli.main import main; main()"
@@ -43,9 +43,7 @@ def running(backend: Path, log: Path) -> Iterator[Bench]:
         "registry.k8s.io/gateway-api/echo-basic:*": {"command": [str(backend)]},
         "registry.k8s.io/coredns/coredns:*": {"command": idle},  # of the tests for UDP, which are not run
     }
-    crds = [
-        one for one in documents("experimental") if one["kind"] == "CustomResourceDefinition"
-    ]  # while there is a way
+    crds = definitions("experimental")  # while there is a way out
     with running_machine(table=table) as machine, tempfile.TemporaryDirectory() as folder:
         plane = machine.plane
         install(plane, crds)

@@ -12,9 +12,10 @@ import yaml
 
 from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark.core.errors import SeamarkError
-from seamark.families.gateway.bundle import documents
+from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
 from tests.bench.bare import each, make_all, make_and_work
+from tests.bench.families.gateway_routes import GatewayScenario
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Line, save
 from tests.bench.scenario import Sort, Write
@@ -52,7 +53,7 @@ async def bench(asked: Any, say: Say) -> str:
 
 async def prepare(where: Setting) -> None:
     """The Gateway API's own kinds, a class, and a Service to send requests to."""
-    found = [one for one in documents("standard") if one["kind"] == "CustomResourceDefinition"]
+    found = definitions()
     await asyncio.to_thread(where.plane.kubectl, "apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(found))
     await asyncio.to_thread(where.plane.kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     its_class = {"metadata": {"name": CLASS_NAME}, "spec": {"controllerName": CONTROLLER_NAME}}
@@ -154,18 +155,22 @@ async def floors(where: Setting, n: int) -> tuple[float, float]:
 
 async def clear(where: Setting, running: OperatorProcess, n: int) -> tuple[float, float]:
     """The gateway goes: how long until no route has an entry of ours."""
-    before, began = await running.reset(), time.monotonic()
-    async with where.bare.session.delete(where.bare.url(Gateway.RESOURCE.path(where.namespace, GATEWAY))) as response:
-        if response.status >= 300:
-            raise SeamarkError(await response.text())
-    deadline = began + PATIENCE * n
-    while any(route.status.parents for route in await where.bare.all(HTTPRoute, where.namespace) if route.status):
-        if time.monotonic() > deadline:
-            raise SeamarkError("the routes were not cleared")
-        await asyncio.sleep(0.2)
-    seconds = time.monotonic() - began
+    async with watching(where.bare, Cleared(), where.namespace, names(n)) as watcher:
+        before, began = await running.reset(), time.monotonic()
+        path = where.bare.url(Gateway.RESOURCE.path(where.namespace, GATEWAY))
+        async with where.bare.session.delete(path) as response:
+            if response.status >= 300:
+                raise SeamarkError(await response.text())
+        seconds = await watcher.until(n, PATIENCE * n) - began
     after = await running.quiet()
     return seconds, after.cpu - before.cpu
+
+
+class Cleared(GatewayScenario):
+    """A route is done when nothing of ours is in its status any more."""
+
+    def done(self, obj: HTTPRoute) -> bool:
+        return obj.status is not None and not obj.status.parents
 
 
 async def rest(where: Setting, n: int) -> int:
