@@ -18,7 +18,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -26,6 +26,8 @@ help: ## this list
 
 run: ## a cluster in this process, the operator and its kinds on this machine; ARGS=... for more
 	@$(SETUP) venv
+run: ## a real control plane, the operator and its kinds on this machine; ARGS=... for more
+	@$(SETUP) venv controlplane gateway
 	@$(BIN)/seamark dev $(ARGS)
 
 test: ## everything, stage by stage (tools/stages.toml), with minutes against the budget
@@ -35,7 +37,7 @@ check: ## lint, types, import contracts and unit tests: under a minute
 	@$(PYTHON) -m tools.stages check
 
 bench: ## measure FAMILY=core with N=1000 objects against the API server's own floor
-	@$(SETUP) venv controlplane
+	@$(SETUP) venv controlplane $(if $(filter gateway,$(FAMILY)),gateway)
 	@$(BIN)/python -m tests.bench --family $(FAMILY) --n $(N) $(ARGS)
 
 simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
@@ -45,6 +47,10 @@ simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
 seeded-bugs: ## plant every known bug and show that the tests find it
 	@$(SETUP) venv
 	@$(BIN)/python -m tests.simulation.seeded_bugs $(ARGS)
+
+conformance: ## the official Gateway API conformance suite, on this machine; ARGS=--test NAME for one test
+	@$(SETUP) venv controlplane gateway conformance
+	@$(BIN)/python -m tests.conformance $(ARGS)
 
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv

@@ -1,6 +1,6 @@
 """Set-up that every make target does for itself, and that costs nothing the second time.
 
-python -m tools.setup [venv] [controlplane] [system]
+python -m tools.setup [venv] [controlplane] [system] [gateway] [conformance]
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from tools.progress import Bar
 
 ROOT = Path(__file__).parent.parent
 FETCH = "from seamark.cli.cluster import fetch; fetch()"
+GATEWAY = (
+    "from seamark.families.gateway.bundle import definitions; definitions(); "
+    "from seamark.providers.dataplane.envoy.binary import install; install()"
+)
+SUITE = "from tests.conformance.suite import built; built()"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--progress-bar", "off")
 
 
@@ -43,7 +48,13 @@ def main(parts: Sequence[str], root: Path = ROOT) -> int:
 
 def ensure(parts: Sequence[str], root: Path) -> None:
     """Makes sure that these parts are there."""
-    steps = {"venv": virtual_environment, "controlplane": control_plane, "system": system_packages}
+    steps = {
+        "venv": virtual_environment,
+        "controlplane": control_plane,
+        "system": system_packages,
+        "gateway": gateway_programs,
+        "conformance": conformance_suite,
+    }
     for part in parts:
         if part not in steps:
             raise Failed(f"there is no part {part}; there are {', '.join(steps)}")
@@ -76,6 +87,23 @@ def control_plane(root: Path) -> None:
     run = subprocess.run([str(root / ".venv" / "bin" / "python"), "-c", FETCH], stdout=subprocess.DEVNULL, check=False)
     if run.returncode != 0:
         raise Failed("the control plane can't be had; the lines above say why")
+
+
+def gateway_programs(root: Path) -> None:
+    """Envoy, in an environment of its own, and the Gateway API's CRDs, both in the user's cache."""
+    _with_our_python(root, GATEWAY, "Envoy or the Gateway API's CRDs can't be had")
+
+
+def conformance_suite(root: Path) -> None:
+    """The official conformance suite and its backend, compiled once into the user's cache."""
+    _with_our_python(root, SUITE, "the conformance suite can't be compiled")
+
+
+def _with_our_python(root: Path, program: str, trouble: str) -> None:
+    python = root / ".venv" / "bin" / "python"
+    run = subprocess.run([str(python), "-c", program], stdout=subprocess.DEVNULL, cwd=root, check=False)
+    if run.returncode != 0:
+        raise Failed(f"{trouble}; the lines above say why")
 
 
 def system_packages(root: Path) -> None:

@@ -9,6 +9,7 @@ import typer
 
 import seamark
 from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, forwarder, kubelet, roles, score
+from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, gateway, kubelet, roles, score
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -33,6 +34,7 @@ cluster.app.command("kubelet")(kubelet.kubelet)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(dns.app, name="dns")
 app.add_typer(score.app, name="score")
+app.add_typer(gateway.app, name="gateway")
 
 
 def version(wanted: bool) -> None:
