@@ -54,4 +54,9 @@ class MemoryDataPlane:
             self.presence.put(gateway, Presence(1, self._arrivals))
 
     async def run(self) -> None:
-        await asyncio.Event().wait()
+        """As with Envoys on this machine: what is served ends with us."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for gateway in list(self.serving):
+                await self.remove(gateway)
