@@ -45,6 +45,7 @@ __all__ = [
     "ListenerStatus",
     "LocalObjectReference",
     "ManagedFields",
+    "ManagedMeta",
     "ObjectReference",
     "ParentReference",
     "PathMatch",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from seamark.api.core import Service
 from seamark.api.gatewaypolicies import BackendTLSPolicy, BackendValidation
 from seamark.api.meta import Condition, Key
 from seamark.core.source import Reports
@@ -25,6 +27,7 @@ class TlsPolicy:
     sections: tuple[tuple[Key, str], ...]  # Services, with the name of a port or none
     tls: ClientTls | None  # None: nobody would be known by it, so nobody is spoken to
     conditions: tuple[Condition, ...]
+    missing: tuple[str, ...] = ()
 
     @property
     def age(self) -> tuple[str, str]:
@@ -43,6 +46,11 @@ def observe(view: View, key: Key) -> TlsPolicy | None:
         sections=tuple((Key(key.namespace, one.name), one.section_name or "") for one in targets),
         tls=client_tls(policy.spec.validation, pems),
         conditions=judged(policy.spec.validation, pems, troubles),
+        missing=tuple(
+            f"Service {key.namespace}/{one.name}"
+            for one in targets
+            if view.intent(Service, Key(key.namespace, one.name)) is None
+        ),
     )
 
 
@@ -86,19 +94,21 @@ def judged(validation: BackendValidation, pems: list[bytes], troubles: list[Trou
     return accepted, POLICY_RESOLVED.true("ResolvedRefs", "All references of the policy are resolved")
 
 
-def report(seen: TlsPolicy) -> Mapping[Hashable, TlsPolicy]:
-    return {service: seen for service, _ in seen.sections}
+def report(seen: TlsPolicy) -> Mapping[Hashable, Any]:
+    missing: dict[Hashable, Any] = {("missing", seen.key): seen.missing} if seen.missing else {}
+    return {**missing, **{service: seen for service, _ in seen.sections}}
 
 
 def merged(
-    view: View, gateway: GatewayView, backends: Iterable[Backend], policies: Reports[TlsPolicy]
+    view: View, gateway: GatewayView, backends: Iterable[Backend], policies: Reports[Any]
 ) -> tuple[dict[Backend, ClientTls | None], dict[Key, tuple[Condition, ...]]]:
     """For each backend of a gateway the policy that holds; and what is said about every policy that meets one."""
     tls: dict[Backend, ClientTls | None] = {}
     said: dict[Key, tuple[Condition, ...]] = {}
     held: set[Key] = set()
     for backend in backends:
-        about = sorted(view.reports(policies, backend.service).values(), key=lambda one: one.age)
+        found_here: list[TlsPolicy] = list(view.reports(policies, backend.service).values())
+        about = sorted(found_here, key=lambda one: one.age)
         by_section: dict[str, list[TlsPolicy]] = {}
         for policy in about:
             for service, section in policy.sections:

@@ -10,8 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from seamark.api.gateway import GatewayClass, GatewayClassSpec, GatewayClassStatus, ManagedFields, SupportedFeature
-from seamark.api.meta import Condition, Key, ObjectMeta
+from seamark.api.gateway import (
+    GatewayClass,
+    GatewayClassSpec,
+    GatewayClassStatus,
+    ManagedFields,
+    ManagedMeta,
+    SupportedFeature,
+)
+from seamark.api.meta import Condition, Key
 from seamark.core.controller import Wanted
 from seamark.core.events import Notice
 from seamark.core.ownership import MANAGED_BY
@@ -95,7 +102,7 @@ def observe_default(view: View, name: str, controller_name: str) -> GatewayClass
     standing = view.intent(GatewayClass, Key("", name))
     if standing is not None and standing.label(MANAGED_BY) != MANAGER:
         return None
-    return GatewayClass(metadata=ObjectMeta(name=name), spec=GatewayClassSpec(controller_name=controller_name))
+    return GatewayClass(metadata=ManagedMeta(name=name), spec=GatewayClassSpec(controller_name=controller_name))
 
 
 def desire_default(wanted: GatewayClass) -> Wanted:

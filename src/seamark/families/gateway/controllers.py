@@ -37,7 +37,6 @@ from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.families.gateway import addresses, backendtls, classes, gateways, routes, traffic, translations
 from seamark.families.gateway.addresses import BY_CLASS, BY_CONTROLLER, POOL, Lot
-from seamark.families.gateway.backendtls import TlsPolicy
 from seamark.families.gateway.classes import MANAGER, Rivals, SeenClass
 from seamark.families.gateway.endpoints import BY_SERVICE
 from seamark.families.gateway.gateways import SETS
@@ -68,6 +67,7 @@ from seamark.families.gateway.words import (
     SeenRoute,
     announce_policy,
     announce_route,
+    announce_set,
     judge_gateway,
     judge_policy,
     judge_route,
@@ -100,7 +100,7 @@ class Wiring:
         }
         self.counts: Reports[Any] = Reports("routes counted")
         self.verdicts: Reports[Any] = Reports("verdicts")
-        self.tls: Reports[TlsPolicy] = Reports("backend TLS policies")
+        self.tls: Reports[Any] = Reports("backend TLS policies")
         self.traffic: Reports[Any] = Reports("traffic policies")
         self.rivals = Rivals(options.controller_name)
         self.programmer = Programmer(plane)
@@ -195,6 +195,7 @@ class Wiring:
         return Group(
             name="backendtlspolicies-read",
             keyed={BackendTLSPolicy: lambda policy: (policy.key,)},
+            reads=(Service,),
             optional=(BackendTLSPolicy,),
             singles=(Secret, ConfigMap),
             observe=lambda view, key, _results: backendtls.observe(view, key),
@@ -292,6 +293,7 @@ class Wiring:
             observe=lambda view, one, _results: self._told(view, one, gateway_key(one)),
             desire=nothing,
             judge=lambda seen, _answers: judge_set(seen),
+            announce=lambda seen, _answers: announce_set(seen),
             status=ByManager(
                 manager=MANAGER,
                 conditions=(SET_ACCEPTED, SET_PROGRAMMED),
@@ -349,7 +351,7 @@ class Wiring:
             name=kind.RESOURCE.plural,
             kind=kind,
             optional=(kind,),
-            sources=(self.verdicts, self.traffic, self.rivals.facts),
+            sources=(self.verdicts, self.traffic, self.tls, self.rivals.facts),
             observe=self._policy,
             desire=nothing,
             judge=lambda seen, _answers: judge_policy(seen, name),
@@ -365,7 +367,8 @@ class Wiring:
         if self.rivals.speaking(view):
             return None
         said = view.reports(self.verdicts, (policy.RESOURCE.kind, policy.key))
-        missing = next(iter(view.reports(self.traffic, ("missing", policy.key)).values()), ())
+        read = self.traffic if isinstance(policy, TrafficPolicy) else self.tls
+        missing = next(iter(view.reports(read, ("missing", policy.key)).values()), ())
         return SeenPolicy(policy, said, missing)
 
 

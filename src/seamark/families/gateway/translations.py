@@ -12,7 +12,6 @@ from seamark.core.controller import Wanted
 from seamark.core.source import Facts, Fresh, Reports
 from seamark.core.view import View
 from seamark.families.gateway import backendtls, traffic
-from seamark.families.gateway.backendtls import TlsPolicy
 from seamark.families.gateway.endpoints import endpoints
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.programming import Program, Programmed, Programmer, Remove, call
@@ -47,7 +46,7 @@ class Translator:
     programmer: Programmer
     views: Reports[GatewayView]
     attachments: Mapping[str, Reports[Any]]
-    tls: Reports[TlsPolicy]
+    tls: Reports[Any]
     traffic_policies: Reports[Any]
     served: Facts[Key, GatewayView] = field(default_factory=lambda: Facts("served"))
     _done: dict[Key, Done] = field(default_factory=dict)

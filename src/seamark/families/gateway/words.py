@@ -129,6 +129,12 @@ def judge_set(seen: SeenGateway) -> ListenerSetStatus:
     )
 
 
+def announce_set(seen: SeenGateway) -> Iterable[Notice]:
+    if seen.view is None:  # it has words of ours, which are taken back
+        ref = seen.object.spec.parent_ref
+        yield Notice("ParentNotFound", f"Gateway {ref.name} does not exist or is not served by this controller")
+
+
 # ---- routes
 
 
@@ -209,6 +215,8 @@ def judge_policy(seen: SeenPolicy, controller_name: str) -> PolicyStatus:
 def announce_policy(seen: SeenPolicy, controller_name: str) -> Iterable[Notice]:
     for name in seen.missing:
         yield Notice("TargetNotFound", f"{name} does not exist")
+    if isinstance(seen.policy.spec, dict) and seen.policy.spec.get("targetSelectors") and not seen.said:
+        yield Notice("TargetNotFound", "Its selectors match nothing that is served here")
     if len(seen.said) > (room := seen.room(controller_name)):
         words = f"The status holds {MOST_ANCESTORS} ancestors, other controllers' among them"
         yield Notice("StatusFull", f"{words}; {len(seen.said) - room} gateways are not shown")

@@ -1,0 +1,239 @@
+"""The whole family on this machine, on the embedded API server with a real Envoy: what is said, and what is served."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import aiohttp
+
+from seamark.api.crd import CRD
+from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark.cluster.embedded import EmbeddedTransport, Store
+from seamark.core.clock import SystemClock
+from seamark.core.operator import Operator, World
+from seamark.core.settings import Settings
+from seamark.core.transport import Answer, Request
+from seamark.families.gateway.controllers import controllers
+from seamark.families.gateway.family import TRAFFIC_POLICY
+from seamark.families.gateway.options import Options
+from seamark.providers.dataplane.envoy import binary
+from seamark.providers.dataplane.envoy.local import LocalEnvoys
+from tests.gateway.test_envoy import backend, certificate, text
+from tests.simulation.gateway import KINDS
+
+PATIENCE = 60.0
+GROUP = "gateway.networking.k8s.io"
+Json = dict[str, Any]
+
+
+@dataclass
+class Whole:
+    store: Store
+    port: int  # of the backend
+
+    def apply(self, kind: str, name: str, spec: Json | None = None, **fields: Any) -> None:
+        version = {"Service": "v1", "Secret": "v1", "EndpointSlice": "discovery.k8s.io/v1"}.get(kind, f"{GROUP}/v1")
+        version = "gateway.kgateway.dev/v1alpha1" if kind == "TrafficPolicy" else version
+        metadata = {"name": name, **({} if kind == "GatewayClass" else {"namespace": "default"})}
+        metadata.update(fields.pop("metadata", {}))
+        body = {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
+        self.store.create(body if spec is None else {**body, "spec": spec})
+
+    def edit(self, kind: type[Any], name: str, patch: Json) -> None:
+        body, media = json.dumps(patch).encode(), "application/merge-patch+json"
+        answer = self.store.handle(Request("PATCH", kind.RESOURCE.path("default", name), body=body, content_type=media))
+        assert isinstance(answer, Answer)
+        assert answer.status == 200, answer.body
+
+    def route(self, name: str, **rule: Any) -> None:
+        rules = [{"backendRefs": [{"name": "web", "port": 80}], **rule}]
+        self.apply("HTTPRoute", name, {"parentRefs": [{"name": "gateway"}], "rules": rules})
+
+    def get(self, kind: type[Any], name: str) -> Json:
+        return self.store.get(str(kind.RESOURCE), "default", name) or {}
+
+    def gateway(self, type_: str = "Programmed") -> Json:
+        return _conditions((self.get(Gateway, "gateway").get("status") or {}).get("conditions")).get(type_, {})
+
+    def listener(self, type_: str) -> Json:
+        listeners = (self.get(Gateway, "gateway").get("status") or {}).get("listeners") or [{}]
+        return _conditions(listeners[0].get("conditions")).get(type_, {})
+
+    def said(self, name: str, type_: str = "Accepted") -> Json:
+        parents = (self.get(HTTPRoute, name).get("status") or {}).get("parents") or [{}]
+        return _conditions(parents[0].get("conditions")).get(type_, {})
+
+    @property
+    def address(self) -> str:
+        return str(self.get(Gateway, "gateway")["status"]["addresses"][0]["value"])
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while not condition():
+            assert asyncio.get_running_loop().time() < deadline, f"{what}; {self.get(Gateway, 'gateway').get('status')}"
+            await asyncio.sleep(0.05)
+
+    async def served(self) -> None:
+        await self.until(lambda: self.gateway().get("status") == "True", "the gateway is programmed")
+
+    async def answers(self, path: str, **headers: str) -> tuple[int, str]:
+        async with aiohttp.ClientSession(headers=headers) as session:
+            return await text(session, f"http://{self.address}:8080{path}")
+
+    async def answers_so(self, path: str, status: int) -> None:
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while (await self.answers(path))[0] != status:
+            assert asyncio.get_running_loop().time() < deadline, f"{path} does not answer {status}"
+            await asyncio.sleep(0.05)
+
+
+def _conditions(found: Any) -> dict[str, Json]:
+    return {one["type"]: one for one in found or ()}
+
+
+def whole(test: Callable[[Whole], Awaitable[None]], *, envoy: bool = True, listener: Json | None = None) -> None:
+    async def story() -> None:
+        store = Store(clock=SystemClock(), chance=Random(1))
+        for kind in KINDS:
+            store.create(CRD(kind=kind).manifest())
+        store.create(TRAFFIC_POLICY.manifest())
+        options = Options(addresses=(f"127.0.{random.randint(100, 250)}.0/24",), counting=0.1)
+        declared = controllers(LocalEnvoys(binary.install() if envoy else None), options)
+        settings = Settings(leader_election=False, health_address="", stop_grace=0, single_reads=1)
+        operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, settings)
+        running = asyncio.ensure_future(operator.run())
+        try:
+            async with backend("web") as port:
+                scene = Whole(store, port)
+                prepare(scene, listener or {"name": "http", "port": 8080, "protocol": "HTTP"})
+                await test(scene)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def prepare(scene: Whole, listener: Json) -> None:
+    scene.apply("Service", "web", {"ports": [{"port": 80}]})
+    scene.apply(
+        "EndpointSlice",
+        "web",
+        metadata={"labels": {"kubernetes.io/service-name": "web"}},
+        addressType="IPv4",
+        endpoints=[{"addresses": ["127.0.0.1"]}],
+        ports=[{"port": scene.port}],
+    )
+    scene.apply("Gateway", "gateway", {"gatewayClassName": "kgateway", "listeners": [listener]})
+
+
+def test_the_class_is_there_by_default_and_a_route_is_served() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        assert scene.store.get(str(GatewayClass.RESOURCE), "", "kgateway") is not None
+        scene.route("hello")
+        await scene.answers_so("/", 200)
+        assert await scene.answers("/") == (200, "web")
+
+    whole(test)
+
+
+def test_a_regex_that_only_envoy_refuses_is_told_in_its_words_and_the_others_are_served() -> None:
+    async def test(scene: Whole) -> None:
+        scene.route("good")
+        await scene.served()
+        await scene.answers_so("/", 200)
+        scene.route("bad", matches=[{"path": {"type": "RegularExpression", "value": "/(?=x).*"}}])
+        await scene.until(lambda: scene.said("bad").get("status") == "False", "the guilty route is told")
+        assert scene.said("bad")["reason"] == "UnsupportedValue"
+        assert "invalid perl operator" in scene.said("bad")["message"]
+        assert scene.said("good")["status"] == "True"
+        assert await scene.answers("/") == (200, "web")
+        await scene.served()
+        scene.route("later", matches=[{"path": {"value": "/later"}}])
+        await scene.until(lambda: scene.said("later").get("status") == "True", "who comes later is taken")
+        await scene.answers_so("/later", 200)
+        scene.edit(HTTPRoute, "bad", {"spec": {"rules": [{"matches": [{"path": {"value": "/mended"}}]}]}})
+        await scene.until(lambda: scene.said("bad").get("status") == "True", "mended, it is taken")
+
+    whole(test)
+
+
+def test_a_route_with_64_kb_of_matches_is_served() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        matches = [{"path": {"type": "Exact", "value": f"/{number}/{'x' * 1000}"}} for number in range(64)]
+        scene.route("long", matches=matches)
+        scene.route("short", matches=[{"path": {"value": "/short"}}])
+        await scene.answers_so("/short", 200)
+        assert (await scene.answers(matches[63]["path"]["value"]))[0] == 200
+        assert scene.said("long")["status"] == "True"
+
+    whole(test)
+
+
+def test_a_certificate_that_does_not_match_its_key_is_named() -> None:
+    one, other = certificate("a.example.com"), certificate("b.example.com")
+    tls = {"certificateRefs": [{"name": "cert"}]}
+    listener = {"name": "https", "port": 8443, "protocol": "HTTPS", "tls": tls}
+
+    async def test(scene: Whole) -> None:
+        encoded = {"tls.crt": _base64(one.chain), "tls.key": _base64(other.key)}
+        scene.apply("Secret", "cert", data=encoded, type="kubernetes.io/tls")
+        await scene.until(lambda: "tls.key" in scene.listener("ResolvedRefs").get("message", ""), "it is named")
+        assert scene.listener("ResolvedRefs")["reason"] == "InvalidCertificateRef"
+        assert scene.listener("Programmed")["status"] == "False"
+
+    whole(test, listener=listener)
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def test_without_an_envoy_nothing_is_said_to_be_programmed() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.until(lambda: scene.gateway().get("status") == "False", "it is told")
+        assert "There is no Envoy on this machine" in scene.gateway()["message"]
+        scene.route("hello")
+        await scene.until(lambda: scene.said("hello").get("status") == "True", "its routes are judged all the same")
+
+    whole(test, envoy=False)
+
+
+def test_a_backend_of_a_forbidden_namespace_answers_500_and_the_other_rule_is_served() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        forbidden = {"name": "theirs", "namespace": "other", "port": 80}
+        scene.route("no", backendRefs=[forbidden], matches=[{"path": {"value": "/no"}}])
+        scene.route("yes", matches=[{"path": {"value": "/yes"}}])
+        await scene.answers_so("/yes", 200)
+        await scene.answers_so("/no", 500)
+        assert scene.said("no", "ResolvedRefs")["reason"] == "RefNotPermitted"
+
+    whole(test)
+
+
+def test_a_traffic_policy_limits_the_rate_and_changes_headers() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+        await scene.answers_so("/", 200)
+        bucket = {"maxTokens": 2, "tokensPerFill": 1, "fillInterval": "3600s"}
+        target = {"group": GROUP, "kind": "HTTPRoute", "name": "hello"}
+        added = {"response": {"set": [{"name": "x-policy", "value": "here"}]}}
+        scene.apply(
+            "TrafficPolicy",
+            "limit",
+            {"targetRefs": [target], "rateLimit": {"local": {"tokenBucket": bucket}}, "headerModifiers": added},
+        )
+        await scene.answers_so("/", 429)
+
+    whole(test)
