@@ -138,8 +138,7 @@ ROUTE_ACCEPTED = ConditionType(
         "NoMatchingParent": "The parent has no listener of that name or port",
         "NoMatchingListenerHostname": "No listener has a hostname in common with the route",
         "NotAllowedByListeners": "The listeners do not allow routes of this kind or namespace",
-        "UnsupportedValue": "None of its rules can be served",
-        "Conflicted": "Another route is in its place",
+        "UnsupportedValue": "None of its rules can be served, or the data plane refused it",
     },
 )
 ROUTE_RESOLVED = ConditionType(

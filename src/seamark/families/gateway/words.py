@@ -29,6 +29,7 @@ from seamark.families.gateway.state import (
 )
 
 WAITING = "The data plane has not answered yet"
+REFUSED = "The data plane refused it: "
 Counts = Mapping[ListenerId, int]
 
 
@@ -82,7 +83,7 @@ def answered(type_: Any, verdict: Verdict | None, good: str) -> Condition:
         case Verdict(state="served"):
             return type_.true("Programmed", good)  # type: ignore[no-any-return]  # of whichever type was given
         case Verdict(state="refused", message=message):
-            return type_.false("Invalid", f"The data plane refused it: {message}")  # type: ignore[no-any-return]
+            return type_.false("Invalid", REFUSED + message)  # type: ignore[no-any-return]
         case Verdict(state="absent", message=message):
             return type_.false("Pending", message)  # type: ignore[no-any-return]
         case _:
@@ -148,6 +149,9 @@ class SeenRoute:
     missing: tuple[str, ...] = ()
     foreign: int = 0
     concerns: bool = True
+    before: Mapping[Any, str] = field(
+        default_factory=dict
+    )  # what was said to it by who has not answered since, by parent
 
     @property
     def room(self) -> int:
@@ -159,18 +163,31 @@ def judge_route(seen: SeenRoute, controller_name: str) -> RouteStatus:
     found: dict[Any, RouteParentStatus] = {}
     for one in seen.attachments:
         entry = RouteParentStatus(
-            parent_ref=one.parent, controller_name=controller_name, conditions=objected(one, seen.objections)
+            parent_ref=one.parent, controller_name=controller_name, conditions=objected(one, seen)
         )
         found.setdefault(one.parent, entry)
     return RouteStatus(parents=tuple(found.values())[: seen.room])
 
 
-def objected(one: Attachment, objections: Mapping[Key, str]) -> tuple[Condition, ...]:
-    words = objections.get(one.gateway)
+def objected(one: Attachment, seen: SeenRoute) -> tuple[Condition, ...]:
+    """With what the data plane has said to it; while it has not answered after a restart, with what it said before."""
+    words = seen.objections.get(one.gateway) or seen.before.get(one.parent)
     if words is None:
         return one.conditions
-    refused = ROUTE_ACCEPTED.false("UnsupportedValue", f"The data plane refused it: {words}")
+    refused = ROUTE_ACCEPTED.false("UnsupportedValue", REFUSED + words)
     return tuple(refused if each.type == "Accepted" else each for each in one.conditions)
+
+
+def refusals(route: Any, controller_name: str) -> dict[Any, str]:
+    """What the route's status says that the data plane said to this generation of it, by parent."""
+    status: RouteStatus | None = route.status
+    return {
+        entry.parent_ref: each.message.removeprefix(REFUSED)
+        for entry in (status.parents if status is not None else None) or ()
+        if entry.controller_name == controller_name
+        for each in entry.conditions
+        if each.message.startswith(REFUSED) and each.observed_generation == route.metadata.generation
+    }
 
 
 def announce_route(seen: SeenRoute) -> Iterable[Notice]:

@@ -1,0 +1,199 @@
+"""What each object says: judged from the reports about it, and written once per outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from seamark.api.gateway import Gateway, GatewayClass, ListenerSet, Route
+from seamark.api.gatewaypolicies import BackendTLSPolicy
+from seamark.api.kgateway import TrafficPolicy
+from seamark.api.meta import Key
+from seamark.core.calls import Results
+from seamark.core.conditions import ConditionType
+from seamark.core.controller import Controller
+from seamark.core.source import Reports
+from seamark.core.status import ByEntry, ByManager, Entries
+from seamark.core.view import View
+from seamark.core.waker import Declaration
+from seamark.families.gateway import classes
+from seamark.families.gateway.classes import MANAGER, SeenClass
+from seamark.families.gateway.listeners import gateway_key
+from seamark.families.gateway.shapes import GatewayView, Verdict
+from seamark.families.gateway.state import (
+    CLASS_ACCEPTED,
+    GATEWAY_ACCEPTED,
+    GATEWAY_PROGRAMMED,
+    GATEWAY_RESOLVED,
+    PARTIALLY_INVALID,
+    POLICY_ACCEPTED,
+    POLICY_ATTACHED,
+    POLICY_RESOLVED,
+    ROUTE_ACCEPTED,
+    ROUTE_RESOLVED,
+    SET_ACCEPTED,
+    SET_PROGRAMMED,
+)
+from seamark.families.gateway.wiring import OPTIONAL, ROUTES, Wiring, nothing
+from seamark.families.gateway.words import (
+    Counts,
+    SeenGateway,
+    SeenPolicy,
+    SeenRoute,
+    announce_policy,
+    announce_route,
+    announce_set,
+    judge_gateway,
+    judge_policy,
+    judge_route,
+    judge_set,
+    refusals,
+)
+
+
+class Statuses:
+    """While a rival speaks under our name, nobody here does."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._all = wiring
+        self._name = wiring.options.controller_name
+
+    def declarations(self) -> tuple[Declaration, ...]:
+        return (
+            self.gateway_classes(),
+            self.gateway_status(),
+            self.set_status(),
+            *(self.route_status(kind) for kind in ROUTES),
+            self.policy_status(BackendTLSPolicy, (POLICY_ACCEPTED, POLICY_RESOLVED)),
+            self.policy_status(TrafficPolicy, (POLICY_ACCEPTED, POLICY_ATTACHED)),
+        )
+
+    def gateway_classes(self) -> Declaration:
+        name = self._name
+        return Controller(
+            name="gatewayclasses",
+            kind=GatewayClass,
+            sources=(self._all.rivals.facts,),
+            observe=self._class,
+            desire=nothing,
+            judge=lambda seen, _answers: classes.judge(seen, self._all.options.features),
+            announce=lambda seen, _answers: classes.announce(seen, name),
+            status=ByManager(manager=MANAGER, conditions=(CLASS_ACCEPTED,), fields=("supported_features",)),
+        )
+
+    def _class(self, view: View, one: GatewayClass, _results: Results) -> SeenClass | None:
+        if one.spec.controller_name != self._name:
+            return None
+        return SeenClass(one, self._all.rivals.notice(view, one))
+
+    def gateway_status(self) -> Declaration:
+        return Controller(
+            name="gateways",
+            kind=Gateway,
+            sources=(self._all.gateways, self._all.counts, self._all.verdicts, self._all.rivals.facts),
+            observe=lambda view, gateway, _results: self._told(view, gateway, gateway.key),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_gateway(seen),
+            status=ByManager(
+                manager=MANAGER,
+                conditions=(GATEWAY_ACCEPTED, GATEWAY_PROGRAMMED, GATEWAY_RESOLVED),
+                fields=("addresses", "listeners", "attached_listener_sets"),
+                entries=Entries("listeners", identity=lambda listener: listener.name),
+            ),
+        )
+
+    def set_status(self) -> Declaration:
+        return Controller(
+            name="listenersets",
+            kind=ListenerSet,
+            optional=(ListenerSet,),
+            sources=(self._all.gateways, self._all.counts, self._all.verdicts, self._all.rivals.facts),
+            observe=lambda view, one, _results: self._told(view, one, gateway_key(one)),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_set(seen),
+            announce=lambda seen, _answers: announce_set(seen),
+            status=ByManager(
+                manager=MANAGER,
+                conditions=(SET_ACCEPTED, SET_PROGRAMMED),
+                fields=("listeners",),
+                entries=Entries("listeners", identity=lambda listener: listener.name),
+            ),
+        )
+
+    def _told(self, view: View, obj: Gateway | ListenerSet, key: Key | None) -> SeenGateway | None:
+        """What is known of the gateway; nothing known, but words of ours there: those have to go."""
+        if self._all.rivals.speaking(view):
+            return None
+        found: GatewayView | None = None
+        if key is not None:
+            found = next(iter(view.reports(self._all.gateways, key).values()), None)
+        if found is None:
+            return SeenGateway(obj) if obj.metadata.spoken(MANAGER) else None
+        verdict = next(iter(view.reports(self._all.verdicts, ("verdict", key)).values()), None)
+        counts: Counts = next(iter(view.reports(self._all.counts, ("counts", key)).values()), {})
+        return SeenGateway(obj, found, verdict, counts)
+
+    def route_status(self, kind: type[Route]) -> Declaration:
+        name = self._name
+        return Controller(
+            name=kind.RESOURCE.plural,
+            kind=kind,
+            optional=(kind,) if kind in OPTIONAL else (),
+            sources=(self._all.attachments[kind.RESOURCE.kind], self._all.verdicts, self._all.rivals.facts),
+            observe=partial(self._route, self._all.attachments[kind.RESOURCE.kind]),
+            desire=nothing,
+            judge=lambda seen, _answers: judge_route(seen, name),
+            announce=lambda seen, _answers: announce_route(seen),
+            status=ByEntry(
+                entries=Entries("parents", identity=lambda entry: entry.parent_ref),
+                ours=lambda entry: entry.controller_name == name,
+                conditions=(ROUTE_ACCEPTED, ROUTE_RESOLVED, PARTIALLY_INVALID),
+            ),
+        )
+
+    def _route(self, reports: Reports[Any], view: View, route: Any, _results: Results) -> SeenRoute | None:
+        if self._all.rivals.speaking(view):
+            return None
+        kind = route.RESOURCE.kind
+        attached = next(iter(view.reports(reports, (kind, route.key)).values()), ())
+        missing = next(iter(view.reports(reports, ("missing", kind, route.key)).values()), ())
+        objections = view.reports(self._all.verdicts, (kind, route.key))
+        standing = (route.status.parents if route.status is not None else None) or ()
+        foreign = sum(entry.controller_name != self._name for entry in standing)
+        concerns = bool(attached) or foreign < len(standing)
+        before = refusals(route, self._name)
+        if before:  # few have such words, so few have to know whether their data plane has answered
+            waiting = {one.parent for one in attached if not self._answered(view, one.gateway)}
+            before = {parent: words for parent, words in before.items() if parent in waiting}
+        return SeenRoute(route, attached, objections, missing, foreign, concerns, before)
+
+    def _answered(self, view: View, gateway: Key) -> bool:
+        verdicts: Mapping[Any, Verdict] = view.reports(self._all.verdicts, ("verdict", gateway))
+        return any(verdict.state == "served" for verdict in verdicts.values())
+
+    def policy_status(self, kind: type[Any], conditions: tuple[ConditionType, ...]) -> Declaration:
+        name = self._name
+        return Controller(
+            name=kind.RESOURCE.plural,
+            kind=kind,
+            optional=(kind,),
+            sources=(self._all.verdicts, self._all.traffic, self._all.tls, self._all.rivals.facts),
+            observe=self._policy,
+            desire=nothing,
+            judge=lambda seen, _answers: judge_policy(seen, name),
+            announce=lambda seen, _answers: announce_policy(seen, name),
+            status=ByEntry(
+                entries=Entries("ancestors", identity=lambda entry: entry.ancestor_ref),
+                ours=lambda entry: entry.controller_name == name,
+                conditions=conditions,
+            ),
+        )
+
+    def _policy(self, view: View, policy: Any, _results: Results) -> SeenPolicy | None:
+        if self._all.rivals.speaking(view):
+            return None
+        said = view.reports(self._all.verdicts, (policy.RESOURCE.kind, policy.key))
+        read = self._all.traffic if isinstance(policy, TrafficPolicy) else self._all.tls
+        missing = next(iter(view.reports(read, ("missing", policy.key)).values()), ())
+        return SeenPolicy(policy, said, missing)
