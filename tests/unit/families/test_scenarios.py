@@ -20,7 +20,7 @@ from seamark.families.score.provisioner.controller import controller as provisio
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.providers.edge.memory import memory_edge
 from tests.unit.families.dns.given import dns
-from tests.unit.families.gateway.given import gateway
+from tests.unit.families.gateway.given import gateway, gateway_pods
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
@@ -28,6 +28,7 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "sample/greeting": lambda: (greetings(MemoryBoard()),),
     "gateway/httproute": gateway,
     "gateway/gateway": gateway,
+    "gateway/pods": gateway_pods,
     "dns/dnsendpoint": dns,
     **{
         f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())

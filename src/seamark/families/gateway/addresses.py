@@ -22,6 +22,7 @@ class Lot:
 
     addresses: tuple[str, ...] = ()
     trouble: tuple[str, str] | None = None
+    bind: tuple[str, ...] = ()  # where its Envoys listen, if not at those
 
 
 @dataclass(frozen=True, slots=True)

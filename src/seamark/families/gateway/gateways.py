@@ -55,6 +55,7 @@ def observe(view: View, key: Key, controller_name: str, lots: Reports[Lot]) -> G
         sets=tuple((one.key, set_acceptance(one, allowed, listeners, accepted)) for one in named),
         addresses=assigned.addresses,
         address_trouble=assigned.trouble,
+        bind=assigned.bind,
         backend_certificate=certificate,
         insecure=chest.insecure,
         labels=tuple(sorted((gateway.metadata.labels or {}).items())),

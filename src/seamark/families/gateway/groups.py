@@ -8,21 +8,33 @@ from typing import Any
 from seamark.api.core import ConfigMap, Namespace, Secret, Service
 from seamark.api.discovery import EndpointSlice
 from seamark.api.gateway import Gateway, GatewayClass, GRPCRoute, HTTPRoute, ListenerSet, ReferenceGrant, Route
+from seamark.api.gatewayinfra import EnvoyConfig, EnvoyDaemonSet, EnvoyDeployment, FrontService
 from seamark.api.gatewaypolicies import BackendTLSPolicy
 from seamark.api.kgateway import TrafficPolicy
-from seamark.api.meta import Key
+from seamark.api.meta import Key, Object
 from seamark.core.calls import Results
 from seamark.core.controller import Group
-from seamark.core.ownership import ByLabels
+from seamark.core.ownership import MANAGED_BY, ByLabels
+from seamark.core.scope import Scope
 from seamark.core.source import Reports
 from seamark.core.view import View
 from seamark.core.waker import Declaration
-from seamark.families.gateway import addresses, backendtls, classes, gateways, routes, traffic, translations
+from seamark.families.gateway import (
+    addresses,
+    backendtls,
+    classes,
+    gateways,
+    infrastructure,
+    routes,
+    traffic,
+    translations,
+)
 from seamark.families.gateway.addresses import BY_CLASS, BY_CONTROLLER, POOL
 from seamark.families.gateway.classes import MANAGER
 from seamark.families.gateway.endpoints import BY_SERVICE
 from seamark.families.gateway.gateways import SETS
 from seamark.families.gateway.grants import GRANTS
+from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.shapes import Attached, Doors, GatewayView
 from seamark.families.gateway.wiring import OPTIONAL, ROUTES, Wiring, nothing
 
@@ -39,7 +51,7 @@ class Groups:
     def declarations(self) -> tuple[Declaration, ...]:
         return (
             self.default_class(),
-            self.address_pool(),
+            self.address_pool() if self._options.cluster is None else self.pods(self._options.cluster),
             self.gateway_views(),
             *(self.route_attachments(kind) for kind in ROUTES),
             self.route_counts(),
@@ -76,6 +88,28 @@ class Groups:
             desire=nothing,
             report=lambda seen, _answers: addresses.assign(seen),
             reports=self._all.lots,
+        )
+
+    def pods(self, cluster: Cluster) -> Declaration:
+        """On a cluster, a gateway's address is that of its Service."""
+        workload = EnvoyDaemonSet if cluster.workload == "DaemonSet" else EnvoyDeployment
+        children: tuple[type[Object], ...] = (EnvoyConfig, workload, FrontService)
+        mine = Scope.labelled({MANAGED_BY: MANAGER}, cluster.namespace)
+        return Group(
+            name="gateway-infrastructure",
+            keyed={Gateway: lambda gateway: (gateway.key,)},
+            reads=(GatewayClass, ListenerSet),
+            optional=(ListenerSet,),
+            indexes=(SETS,),
+            observe=lambda view, key, _results: infrastructure.observe(
+                view, key, self._options.controller_name, cluster
+            ),
+            desire=lambda seen: infrastructure.desire(seen, cluster),
+            report=infrastructure.report,
+            reports=self._all.lots,
+            children=children,
+            scopes=dict.fromkeys(children, mine),
+            ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
         )
 
     def gateway_views(self) -> Declaration:

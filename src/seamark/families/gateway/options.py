@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
 
 
@@ -18,4 +19,5 @@ class Options:
     translating: float = 0.1  # least seconds between two translations of a gateway
     verify: float = 30.0  # seconds between two looks at whether a gateway is still served
     answer_within: float = 10.0  # seconds that the data plane may take
-    features: tuple[str, ...] = field(default=())
+    features: tuple[str, ...] = ()
+    cluster: Cluster | None = None  # how Envoys run as Pods; None: they do not

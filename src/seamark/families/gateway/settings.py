@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -12,12 +13,16 @@ from msgspec import Meta
 from seamark.core.errors import UserError
 from seamark.core.settings import load
 from seamark.families.gateway.features import SUPPORTED
+from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
 from seamark.providers.dataplane.envoy import binary
 from seamark.providers.dataplane.envoy.local import LocalEnvoys
+from seamark.providers.dataplane.envoy.remote import Door, RemoteEnvoys
 from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dataplane.protocol import DataPlane
+
+CLUSTER = Cluster()
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +31,11 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     gateway_controller_name: Annotated[str, Meta(description="The controllerName of our classes")] = CONTROLLER_NAME
     gateway_class: Annotated[str, Meta(description="The class that is ours by default")] = CLASS_NAME
     gateway_data_plane: Annotated[
-        str, Meta(description="local (an Envoy per gateway, on this machine) or memory", pattern="^(local|memory)$")
+        str,
+        Meta(
+            description="local (an Envoy per gateway, on this machine), cluster (as Pods) or memory",
+            pattern="^(local|cluster|memory)$",
+        ),
     ] = "local"
     gateway_addresses: Annotated[
         tuple[str, ...], Meta(description="Ranges that are local here: each gateway gets an address of them")
@@ -36,6 +45,29 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     gateway_verify: Annotated[
         float, Meta(description="Seconds between two looks at whether a gateway is still served", gt=0)
     ] = 30.0
+    gateway_namespace: Annotated[
+        str, Meta(description="Where the Pods of Envoys are: the operator's own namespace")
+    ] = CLUSTER.namespace
+    gateway_image: Annotated[str, Meta(description="The image of these Pods")] = CLUSTER.image
+    gateway_workload: Annotated[
+        str, Meta(description="Deployment or DaemonSet", pattern="^(Deployment|DaemonSet)$")
+    ] = CLUSTER.workload
+    gateway_xds_listen: Annotated[str, Meta(description="Where Envoys are configured from")] = "[::]:9977"
+    gateway_xds_address: Annotated[str, Meta(description="How Envoys reach that")] = CLUSTER.xds
+    gateway_xds_certificates: Annotated[
+        str, Meta(description="A directory with tls.crt and tls.key of that, and the ca.crt of the Envoys")
+    ] = "/etc/seamark/xds"
+    gateway_xds_client_secret: Annotated[
+        str, Meta(description="The Secret with tls.crt, tls.key and ca.crt that the Envoys show and trust")
+    ] = CLUSTER.client_secret
+    gateway_service_type: Annotated[
+        str,
+        Meta(
+            description="The Service before the Envoys: LoadBalancer, NodePort or ClusterIP",
+            pattern="^(LoadBalancer|NodePort|ClusterIP)$",
+        ),
+    ] = CLUSTER.service_type
+    gateway_load_balancer_class: Annotated[str, Meta(description="Its loadBalancerClass; empty for the default")] = ""
 
 
 def loaded() -> GatewaySettings:
@@ -55,10 +87,28 @@ def options_of(settings: GatewaySettings) -> Options:
         answer_within=settings.gateway_answer_within,
         verify=settings.gateway_verify,
         features=SUPPORTED,
+        cluster=cluster_of(settings) if settings.gateway_data_plane == "cluster" else None,
+    )
+
+
+def cluster_of(settings: GatewaySettings) -> Cluster:
+    _, colon, port = settings.gateway_xds_address.rpartition(":")
+    if not colon or not port.isdigit():
+        raise UserError(f"gateway_xds_address: {settings.gateway_xds_address} has no port", hint=f"as in {CLUSTER.xds}")
+    return Cluster(
+        namespace=settings.gateway_namespace,
+        image=settings.gateway_image,
+        workload=settings.gateway_workload,
+        xds=settings.gateway_xds_address,
+        client_secret=settings.gateway_xds_client_secret,
+        service_type=settings.gateway_service_type,
+        load_balancer_class=settings.gateway_load_balancer_class,
     )
 
 
 def plane_of(settings: GatewaySettings) -> DataPlane:
     if settings.gateway_data_plane == "memory":
         return MemoryDataPlane()
+    if settings.gateway_data_plane == "cluster":
+        return RemoteEnvoys(Door(settings.gateway_xds_listen, Path(settings.gateway_xds_certificates)))
     return LocalEnvoys(binary.find(settings.gateway_envoy))

@@ -81,11 +81,16 @@ class GatewayView:
     backend_certificate: Secret | None = None
     insecure: bool = False
     labels: tuple[tuple[str, str], ...] = ()
+    bind: tuple[str, ...] = ()  # where its listeners are, if not at its addresses
 
     @property
     def serves(self) -> bool:
         """Whether there is anything to program."""
-        return self.accepted.status == "True" and bool(self.addresses) and self.address_trouble is None
+        return self.accepted.status == "True" and bool(self.listens) and self.address_trouble is None
+
+    @property
+    def listens(self) -> tuple[str, ...]:
+        return self.bind or self.addresses
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def translate(picture: Picture, memory: Memory, without: frozenset[Origin] = fro
         tables.update((table.name, table) for table in built.tables)
         listeners[str(port)] = model.Listener(
             name=str(port),
-            addresses=picture.gateway.addresses,
+            addresses=picture.gateway.listens,
             port=port,
             chains=chains,
             inspect=any(view.door.protocol in ("HTTPS", "TLS") for view in views),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,10 +59,18 @@ def judge_gateway(seen: SeenGateway) -> GatewayStatus:
         conditions.append(INSECURE.true("ConfigurationChanged", "Clients without a valid certificate are let in"))
     return GatewayStatus(
         conditions=tuple(conditions),
-        addresses=tuple(Address(value=one) for one in view.addresses) or None,
+        addresses=tuple(map(address, view.addresses)) or None,
         listeners=tuple(listener_status(one, seen) for one in own),
         attached_listener_sets=attached_sets(view),
     )
+
+
+def address(value: str) -> Address:
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        return Address(type="Hostname", value=value)
+    return Address(value=value)
 
 
 def attached_sets(view: GatewayView) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seamark.core.waker import Declaration
 from seamark.families.gateway.controllers import controllers
+from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options
 from seamark.providers.dataplane.memory import MemoryDataPlane
 
@@ -11,4 +12,11 @@ from seamark.providers.dataplane.memory import MemoryDataPlane
 def gateway() -> tuple[Declaration, ...]:
     """Without the translation: what is said before the data plane has answered."""
     made = controllers(MemoryDataPlane(), Options(addresses=("192.0.2.0/24",)))
+    return tuple(one for one in made if one.name != "gateway-translations")
+
+
+def gateway_pods() -> tuple[Declaration, ...]:
+    """The same, with Envoys as Pods of the cluster."""
+    cluster = Cluster(load_balancer_class="seamark.dev/edge")
+    made = controllers(MemoryDataPlane(), Options(cluster=cluster))
     return tuple(one for one in made if one.name != "gateway-translations")

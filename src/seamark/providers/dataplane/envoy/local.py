@@ -15,7 +15,6 @@ import signal
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import grpc
 import structlog
@@ -25,6 +24,7 @@ from seamark.api.meta import Key
 from seamark.core.errors import Retry
 from seamark.core.source import Facts
 from seamark.providers.dataplane.envoy.binary import trouble
+from seamark.providers.dataplane.envoy.bootstrap import bootstrap, by_socket
 from seamark.providers.dataplane.envoy.server import XdsServer
 from seamark.providers.dataplane.model import Snapshot
 from seamark.providers.dataplane.protocol import Outcome, Presence
@@ -105,7 +105,7 @@ class LocalEnvoys:
     async def _once(self, gateway: Key, said: list[str]) -> None:
         assert self._folder is not None
         config = self._folder / f"{gateway.namespace}.{gateway.name}.json"
-        config.write_text(json.dumps(bootstrap(gateway, str(self._folder / "xds"))))
+        config.write_text(json.dumps(bootstrap(gateway, by_socket(str(self._folder / "xds")))))
         process = await asyncio.create_subprocess_exec(
             str(self._binary),
             *("-c", str(config), "--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"),
@@ -136,39 +136,3 @@ class LocalEnvoys:
 def die_with_us() -> None:
     """So that no Envoy is left when the operator is killed."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def bootstrap(gateway: Key, socket: str) -> dict[str, Any]:
-    """What an Envoy knows from the start: who it is, and where to ask."""
-    source = {"resource_api_version": "V3", "ads": {}}
-    http2 = {
-        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-        "explicit_http_config": {"http2_protocol_options": {"max_concurrent_streams": 100}},
-    }
-    endpoint = {"endpoint": {"address": {"pipe": {"path": socket}}}}
-    return {
-        "node": {"id": str(gateway), "cluster": "seamark"},
-        "dynamic_resources": {
-            "ads_config": {
-                "api_type": "DELTA_GRPC",
-                "transport_api_version": "V3",
-                "grpc_services": [{"envoy_grpc": {"cluster_name": "xds"}}],
-                "set_node_on_first_message_only": True,
-            },
-            "cds_config": source,
-            "lds_config": source,
-        },
-        "static_resources": {
-            "clusters": [
-                {
-                    "name": "xds",
-                    "type": "STATIC",
-                    "connect_timeout": "1s",
-                    "typed_extension_protocol_options": {
-                        "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2
-                    },
-                    "load_assignment": {"cluster_name": "xds", "endpoints": [{"lb_endpoints": [endpoint]}]},
-                }
-            ]
-        },
-    }
