@@ -39,8 +39,9 @@ def prepare(plane: ControlPlane) -> None:
 
 
 @contextmanager
-def operating(control: ControlPlane, plane: MemoryDataPlane | None = None) -> Iterator[Running]:
-    options = Options(addresses=("192.0.2.0/24", "198.51.100.0/24"), features=SUPPORTED, counting=0.2)
+def operating(control: ControlPlane, plane: MemoryDataPlane | None = None, name: str = OURS) -> Iterator[Running]:
+    ranges = ("192.0.2.0/24", "198.51.100.0/24")
+    options = Options(addresses=ranges, features=SUPPORTED, counting=0.2, controller_name=name)
     with running(control, controllers(plane or MemoryDataPlane(), options)) as at_work:
         yield at_work
 

@@ -10,9 +10,10 @@ from seamark.api.gateway import HTTPRoute
 from seamark.cluster.real.plane import ControlPlane
 from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dataplane.model import Origin
-from tests.cluster.gateway_operator import OURS, Scene, foreign, operating, prepare
+from tests.cluster.gateway_operator import MERGE, OURS, Scene, foreign, operating, prepare
 from tests.cluster.operator_under_test import writes
 from tests.cluster.recorder import recorded
+from tests.cluster.requests import request
 
 GOOD = "Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs"
 
@@ -196,3 +197,38 @@ def test_a_route_that_the_data_plane_refuses_is_told_in_its_words(scene: Scene) 
         assert "no such flavour" in scene.entries(name="bad")[0]["conditions"][0]["message"]
         assert scene.said(name="good") == {"gateway": GOOD}
         scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
+
+
+def test_another_live_controller_of_the_same_name_silences_us(scene: Scene) -> None:
+    """Gateway rule 1."""
+    body = {"kind": "GatewayClass", "apiVersion": "gateway.networking.k8s.io/v1", "metadata": {"name": "shared"}}
+    path = "/apis/gateway.networking.k8s.io/v1/gatewayclasses"
+    control = scene.control
+    name = "example.com/shared"
+    request(control, "DELETE", f"{path}/shared")
+    assert request(control, "POST", path, {**body, "spec": {"controllerName": name}}).code == 201
+    with operating(control, name=name) as at_work:
+        scene.until(lambda: "True" in str(class_said(control)), "the class is accepted")
+        scene.gateway("shared", "shared")
+        scene.until(lambda: bool(scene.conditions("gateways", "shared")), "we speak")
+        said = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "no, it is mine"}
+        time = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+        rival = {"status": {"conditions": [{**said, **time}]}}
+        answer = request(control, "PATCH", f"{path}/shared/status?fieldManager=rival", rival, content_type=MERGE)
+        assert answer.code == 200
+        scene.until(lambda: any("rival" in one for one in class_events(control)), "it is told")
+        scene.until(lambda: at_work.operator.quiet, "all is quiet")
+        mark = control.audit.mark()
+        scene.edit("gateways", "shared", {"spec": {"listeners": [{"name": "web", "port": 81, "protocol": "HTTP"}]}})
+        scene.until(lambda: at_work.operator.quiet, "all is quiet")
+        written = writes(control.audit.entries(mark), scene.namespace)
+        assert not [one for one in written if "status" in one], written
+
+
+def class_said(control: ControlPlane) -> object:
+    return request(control, "GET", "/apis/gateway.networking.k8s.io/v1/gatewayclasses/shared").body.get("status")
+
+
+def class_events(control: ControlPlane) -> list[str]:
+    listed = request(control, "GET", "/api/v1/namespaces/default/events").body["items"]
+    return [one["message"] for one in listed if one["involvedObject"]["name"] == "shared"]
