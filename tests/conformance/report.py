@@ -26,4 +26,12 @@ def last_line(report: dict[str, Any]) -> str:
         ("tls", "GATEWAY-TLS", "core"),
         ("tcp", "GATEWAY-TCP", "core"),
     ]
-    return "conformance: " + " ".join(f"{name}={passed(report, *level)}" for name, *level in levels)
+    line = "conformance: " + " ".join(f"{name}={passed(report, *level)}" for name, *level in levels)
+    return f"{line} provisional={provisional(report)}"
+
+
+def provisional(report: dict[str, Any]) -> str:
+    """Tests that are new to the suite are counted apart, by the suite itself."""
+    good = len(report.get("succeededProvisionalTests") or ())
+    bad = len(report.get("failedProvisionalTests") or ())
+    return f"{good}/{good + bad}"
