@@ -24,16 +24,19 @@ from seamark.core.errors import UserError
 VERSION = "v1.6.1"
 MODULE = "sigs.k8s.io/gateway-api"
 CHECKSUM = "h1:mock6phZbI6rvZerwrVNk7hVNymQgHo+6sJ81Ia7ftY="
+PROXY = "https://proxy.golang.org"
 CHANNELS = ("standard", "experimental")
 BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
 CHANNEL = "gateway.networking.k8s.io/channel"
 
 
-def documents(channel: str = "standard", environment: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
-    """The manifests of a channel."""
+def documents(
+    channel: str = "standard", environment: Mapping[str, str] = os.environ, proxy: str = PROXY
+) -> list[dict[str, Any]]:
+    """The manifests of a channel. `proxy` is asked where the environment's GOPROXY has no answer."""
     if channel not in CHANNELS:
         raise UserError(f"there is no channel {channel!r}", hint=f"there are {' and '.join(CHANNELS)}")
-    archive = zipfile.ZipFile(io.BytesIO(_cached(environment)))
+    archive = zipfile.ZipFile(io.BytesIO(_cached(environment, proxy)))
     folder = f"{MODULE}@{VERSION}/config/crd/{channel}/"
     names = [name for name in archive.namelist() if name.startswith(folder) and "_" in name.removeprefix(folder)]
     return [document for name in sorted(names) for document in yaml.safe_load_all(archive.read(name)) if document]
@@ -56,12 +59,12 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def _cached(environment: Mapping[str, str]) -> bytes:
+def _cached(environment: Mapping[str, str], proxy: str) -> bytes:
     base = environment.get("XDG_CACHE_HOME", "")
     place = (Path(base) if base else Path.home() / ".cache") / "seamark" / "gateway-api" / f"{VERSION}.zip"
     if place.exists() and checksum(content := place.read_bytes()) == CHECKSUM:
         return content
-    content = _fetched(environment.get("GOPROXY", ""))
+    content = _fetched([*re.split(r"[,|]", environment.get("GOPROXY", "")), proxy])
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_suffix(f".{os.getpid()}")
     part.write_bytes(content)
@@ -69,9 +72,9 @@ def _cached(environment: Mapping[str, str]) -> bytes:
     return content
 
 
-def _fetched(proxies: str) -> bytes:
+def _fetched(proxies: list[str]) -> bytes:
     trouble = ""
-    for proxy in [*re.split(r"[,|]", proxies), "https://proxy.golang.org"]:
+    for proxy in proxies:
         if not proxy.startswith(("https://", "http://")):
             continue
         url = f"{proxy.rstrip('/')}/{MODULE}/@v/{VERSION}.zip"

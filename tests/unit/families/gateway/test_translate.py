@@ -1,0 +1,124 @@
+"""A gateway and its routes as a snapshot: which name belongs to whom, what goes first, what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seamark.api.meta import Key
+from seamark.families.gateway.shapes import Attached, ListenerView
+from seamark.families.gateway.translate import Memory, Picture, translate
+from seamark.providers.dataplane.model import Match, Redirect, Respond, Secret, Snapshot
+from tests.unit.families.gateway.test_programming import GATEWAY, LISTENER, picture, route
+
+
+def listener(name: str, hostname: str = "", protocol: str = "HTTP", port: int = 80) -> ListenerView:
+    plain = picture().gateway.listeners[0]
+    door = replace(plain.door, id=LISTENER._replace(name=name), hostname=hostname, protocol=protocol, port=port)
+    secret = Secret("default/cert", b"chain", b"key")
+    lock = replace(plain.lock, certificates=(secret,)) if protocol in ("HTTPS", "TLS") else plain.lock
+    return replace(plain, door=door, lock=lock)
+
+
+def at(one: Attached, *places: tuple[str, str]) -> Attached:
+    """Attached through these listeners, under these names."""
+    return replace(one, through=tuple((LISTENER._replace(name=name), (hostname,)) for name, hostname in places))
+
+
+def scene(listeners: tuple[ListenerView, ...], *routes: Attached) -> Picture:
+    return replace(picture(*routes), gateway=replace(picture().gateway, listeners=listeners))
+
+
+def hosts(snapshot: Snapshot, table: str) -> dict[str, list[str]]:
+    return {host.domains[0]: [entry.origin.name for entry in host.entries] for host in snapshot.tables[table].hosts}
+
+
+def test_a_name_belongs_to_the_most_specific_listener_of_its_port() -> None:
+    """Routes rule 9."""
+    listeners = (listener("all"), listener("wild", "*.example.com"), listener("one", "a.example.com"))
+    attached = at(route("everywhere"), ("all", "a.example.com"), ("wild", "b.example.com"), ("all", "c.other.com"))
+    snapshot = translate(scene(listeners, attached), Memory())
+    assert hosts(snapshot, "http-80") == {
+        "*": [],
+        "*.example.com": [],
+        "a.example.com": [],
+        "b.example.com": ["everywhere"],
+        "c.other.com": ["everywhere"],
+    }
+
+
+def test_requests_for_another_listeners_name_are_misdirected() -> None:
+    listeners = (listener("one", "a.example.com", "HTTPS", 443), listener("two", "b.example.com", "HTTPS", 443))
+    snapshot = translate(scene(listeners, at(route("r"), ("one", "a.example.com"))), Memory())
+    chain = snapshot.listeners["443"].chains[0]
+    assert chain.server_names == ("a.example.com",)
+    answers = {host.domains[0]: [entry.action for entry in host.entries] for host in snapshot.tables[chain.table].hosts}
+    assert answers["b.example.com"] == answers["*"] == [Respond(421)]
+    assert len(answers["a.example.com"]) == 1
+
+
+def test_the_more_specific_match_goes_first_then_the_older_route() -> None:
+    """Routes rule 10."""
+
+    def with_match(name: str, age: str, match: Match, order: tuple[object, ...]) -> Attached:
+        one = at(route(name), ("http", ""))
+        rule = one.route.rules[0]
+        entry = replace(rule.entries[0], match=match)
+        return replace(
+            one, route=replace(one.route, age=(age, name), rules=(replace(rule, entries=(entry,), order=(order,)),))
+        )
+
+    prefix, exact = (2, -2, True, 0, 0), (0, -2, True, 0, 0)
+    routes = (
+        with_match("young", "2026", Match("/a"), prefix),
+        with_match("old", "2025", Match("/a"), prefix),
+        with_match("exact", "2026", Match("/a", "exact"), exact),
+        with_match("long", "2026", Match("/a/long"), (2, -7, True, 0, 0)),
+    )
+    snapshot = translate(scene((listener("http"),), *routes), Memory())
+    assert hosts(snapshot, "http-80")["*"] == ["exact", "long", "old", "young"]
+
+
+def test_a_change_of_one_route_leaves_the_hosts_of_the_others_as_they_are() -> None:
+    """Routes rule 6."""
+    memory = Memory()
+    one, two = at(route("one"), ("http", "one.example.com")), at(route("two"), ("http", "two.example.com"))
+    before = translate(scene((listener("http"),), one, two), memory).tables["http-80"]
+    changed = at(route("two", "/new"), ("http", "two.example.com"))
+    after = translate(scene((listener("http"),), one, changed), memory).tables["http-80"]
+    same = {host.domains[0]: host is other for host, other in zip(before.hosts, after.hosts, strict=True)}
+    assert same == {"*": True, "one.example.com": True, "two.example.com": False}
+
+
+def test_a_redirect_without_a_port_stays_at_the_listeners() -> None:
+    one = at(route("r"), ("http", ""))
+    rule = one.route.rules[0]
+    entry = replace(rule.entries[0], action=Redirect(302))
+    redirecting = replace(one, route=replace(one.route, rules=(replace(rule, entries=(entry,)),)))
+    ports = {}
+    for port in (80, 8080):
+        snapshot = translate(scene((listener("http", port=port),), redirecting), Memory())
+        action = snapshot.tables[f"http-{port}"].hosts[0].entries[0].action
+        assert isinstance(action, Redirect)
+        ports[port] = action.port
+    assert ports == {80: 0, 8080: 8080}
+
+
+def test_of_several_tcp_routes_the_oldest_is_served() -> None:
+    """Routes rule 11."""
+    young, old = at(route("young"), ("tcp", "")), at(route("old"), ("tcp", ""))
+    snapshot = translate(scene((listener("tcp", protocol="TCP"),), old, young), Memory())
+    [chain] = snapshot.listeners["80"].chains
+    assert chain.targets == old.route.rules[0].entries[0].action.targets  # type: ignore[union-attr]  # it forwards
+
+
+def test_a_listener_without_routes_still_listens() -> None:
+    snapshot = translate(scene((listener("tls", "a.example.com", "TLS", 443),)), Memory())
+    [chain] = snapshot.listeners["443"].chains
+    assert (chain.server_names, chain.targets) == (("a.example.com",), ())
+
+
+def test_what_is_refused_is_not_served() -> None:
+    refused = replace(listener("bad", port=81), refusal="Invalid")
+    snapshot = translate(scene((listener("http"), refused)), Memory())
+    assert set(snapshot.listeners) == {"80"}
+    assert Key("default", "gateway") == GATEWAY
