@@ -12,23 +12,23 @@ from seamark.core.errors import UserError
 from seamark.families.gateway.bundle import BUNDLE_VERSION, CHANNEL, checksum, documents, keeps
 
 
-def annotations(version: str, channel: str = "standard") -> dict[str, str]:
+def marks(version: str, channel: str = "standard") -> dict[str, str]:
     return {BUNDLE_VERSION: version, CHANNEL: channel}
 
 
 @pytest.mark.parametrize(
     ("installed", "stays"),
     [
-        (annotations("v1.7.0"), True),
-        (annotations("v1.10.0"), True),
-        (annotations("v1.6.1"), False),
-        (annotations("v1.5.9"), False),
-        (annotations("v1.6.1", "experimental"), True),
+        (marks("v1.7.0"), True),
+        (marks("v1.10.0"), True),
+        (marks("v1.6.1"), False),
+        (marks("v1.5.9"), False),
+        (marks("v1.6.1", "experimental"), True),
         ({}, False),
     ],
 )
 def test_what_is_installed_and_newer_stays(installed: dict[str, str], stays: bool) -> None:
-    assert keeps(installed, annotations("v1.6.1")) is stays
+    assert keeps(installed, marks("v1.6.1")) is stays
 
 
 def test_the_checksum_is_that_of_go() -> None:
