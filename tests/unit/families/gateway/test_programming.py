@@ -77,27 +77,79 @@ def test_the_guilty_are_found_and_the_others_served(bad: list[str]) -> None:
     assert served(plane) == sorted(set("abcdefgh") - set(bad))
 
 
-def test_only_what_changed_is_suspected_while_the_rest_is_served() -> None:
-    plane = MemoryDataPlane()
-    programmer = Programmer(plane)
-    tried: list[list[str]] = []
-    take = plane.program
+class Picky(MemoryDataPlane):
+    """Refuses a path, whoever has it; `tried` is what it was shown."""
 
-    async def watched(gateway: Key, snapshot: Snapshot) -> Outcome:
-        outcome = await take(gateway, snapshot)
-        tried.append(sorted(e.origin.name for h in snapshot.tables["http-80"].hosts for e in h.entries))
-        return outcome
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self.tried: list[list[str]] = []
+
+    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome:
+        entries = [entry for host in snapshot.tables["http-80"].hosts for entry in host.entries]
+        self.tried.append(sorted(f"{entry.origin.name} {entry.match.path}" for entry in entries))
+        if any(entry.match.path == self._path for entry in entries):
+            return Rejected("no")
+        return await super().program(gateway, snapshot)
+
+
+def test_only_what_changed_is_suspected_while_the_rest_is_served() -> None:
+    plane = Picky("/new")
+    programmer = Programmer(plane)
 
     async def story() -> Programmed:
         await program(programmer, picture(*(route(name) for name in "abcd")))
-        plane.refuses = {origin("b"): "no"}
-        plane.program = watched  # type: ignore[method-assign]
-        return await program(programmer, picture(route("a"), route("b", "/new"), route("c"), route("d")))
+        return await program(programmer, picture(route("a"), route("b", "/new"), route("c"), route("d", "/good")))
 
     outcome = asyncio.run(story())
     assert dict(outcome.guilty) == {origin("b"): "no"}
     assert served(plane) == ["a", "c", "d"]
-    assert all({"a", "c", "d"} <= set(names) for names in tried), "who did not change is served all the time"
+    trials = plane.tried[2:-1]
+    assert all({"a /a", "c /c"} <= set(names) for names in trials), "who did not change is served all the time"
+    assert trials[0] == ["a /a", "b /b", "c /c", "d /d"], "and who did, as it was before"
+    assert plane.tried[-1] == ["a /a", "c /c", "d /good"]
+
+
+def test_when_even_what_was_good_is_refused_anybody_may_be_guilty() -> None:
+    plane = MemoryDataPlane()
+    programmer = Programmer(plane)
+
+    async def story() -> Programmed:
+        await program(programmer, picture(*(route(name) for name in "abcd")))
+        plane.refuses = {origin("c"): "not any more"}
+        return await program(programmer, picture(route("a", "/new"), *(route(name) for name in "bcd")))
+
+    outcome = asyncio.run(story())
+    assert dict(outcome.guilty) == {origin("c"): "not any more"}
+    assert served(plane) == ["a", "b", "d"]
+
+
+def test_who_was_refused_and_did_not_change_is_not_tried_again() -> None:
+    plane = MemoryDataPlane()
+    plane.refuses = {origin("b"): "no"}
+    programmer = Programmer(plane)
+    refused: list[str] = []
+    take = plane.program
+
+    async def watched(gateway: Key, snapshot: Snapshot) -> Outcome:
+        outcome = await take(gateway, snapshot)
+        if isinstance(outcome, Rejected):
+            refused.append(outcome.message)
+        return outcome
+
+    async def story() -> list[Programmed]:
+        first = await program(programmer, picture(route("a"), route("b")))
+        plane.program = watched  # type: ignore[method-assign]
+        again = await program(programmer, picture(route("a"), route("b")))
+        with_more = await program(programmer, picture(route("a"), route("b"), route("c")))
+        plane.refuses = {}
+        mended = await program(programmer, picture(route("a"), route("b", "/mended"), route("c")))
+        return [first, again, with_more, mended]
+
+    outcomes = asyncio.run(story())
+    assert [dict(one.guilty) for one in outcomes] == [{origin("b"): "no"}] * 3 + [{}]
+    assert refused == []
+    assert served(plane) == ["a", "b", "c"]
 
 
 def test_a_refusal_that_no_route_is_guilty_of_is_the_gateways() -> None:
@@ -136,4 +188,4 @@ def test_a_gateway_that_is_gone_is_served_no_more() -> None:
 
     asyncio.run(story())
     assert plane.serving == {}
-    assert programmer.memories == {}
+    assert programmer.records == {}
