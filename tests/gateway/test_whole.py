@@ -237,3 +237,39 @@ def test_a_traffic_policy_limits_the_rate_and_changes_headers() -> None:
         await scene.answers_so("/", 429)
 
     whole(test)
+
+
+def test_a_route_changed_two_hundred_times_under_load_loses_no_request() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+        await scene.answers_so("/", 200)
+        answers: dict[int, int] = {}
+        done = asyncio.Event()
+        url = f"http://{scene.address}:8080/"
+
+        async def client() -> None:
+            async with aiohttp.ClientSession() as session:
+                while not done.is_set():
+                    status, _ = await text(session, url)
+                    answers[status] = answers.get(status, 0) + 1
+                    await asyncio.sleep(0.001)
+
+        clients = [asyncio.ensure_future(client()) for _ in range(4)]
+        for number in range(200):
+            added = [{"path": {"value": f"/{number}"}}, {"path": {"value": "/"}}]
+            change = {"type": "ResponseHeaderModifier", "responseHeaderModifier": {"set": [header("x-turn", number)]}}
+            rule = {"matches": added, "filters": [change], "backendRefs": [{"name": "web", "port": 80}]}
+            scene.edit(HTTPRoute, "hello", {"spec": {"rules": [rule]}})
+            await asyncio.sleep(0.02)
+        await scene.until(lambda: scene.said("hello").get("observedGeneration") == 201, "the last change is judged")
+        done.set()
+        await asyncio.gather(*clients)
+        assert set(answers) == {200}, answers
+        assert sum(answers.values()) > 200
+
+    whole(test)
+
+
+def header(name: str, value: object) -> Json:
+    return {"name": name, "value": str(value)}
