@@ -37,6 +37,8 @@ class Wish:
 
 @dataclass(frozen=True)
 class Pool:
+    """All that want addresses, the oldest first, and the ranges that there are."""
+
     ranges: tuple[str, ...]
     wishes: tuple[Wish, ...]
 

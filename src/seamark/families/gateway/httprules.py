@@ -38,6 +38,8 @@ class Unsupported(Exception):
 
 @dataclass
 class Compiled:
+    """What the rules of a route come to: those that can be served, and what is wrong with the others."""
+
     rules: list[Rule] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)  # what is wrong with rules that are not served
 

@@ -61,6 +61,8 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Seen:
+    """A gateway with the Service that was made for it."""
+
     key: Key
     gateway: Gateway | None  # None: it is gone, or not ours
     ports: tuple[int, ...] = ()

@@ -31,6 +31,8 @@ class Program:
 
 @dataclass(frozen=True)
 class Remove:
+    """The action of a call: this gateway is gone."""
+
     gateway: Key
 
 

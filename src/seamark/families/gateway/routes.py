@@ -31,6 +31,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SeenRoute:
+    """A route with all that its judgement may use."""
+
     kind: str
     key: Key
     view: RouteView

@@ -23,6 +23,8 @@ from seamark.providers.dataplane.protocol import Presence
 
 @dataclass(frozen=True)
 class Seen:
+    """What a gateway wants of the data plane, and what is known of the answer."""
+
     key: Key
     wanted: Call[Any] | None
     verdict: Verdict | None = None

@@ -33,6 +33,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """What a request must look like: all of it."""
+
     path: str = "/"
     kind: str = "prefix"  # exact, prefix (of whole path elements) or regex
     method: str = ""
@@ -70,6 +72,8 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
+    """A cluster that gets copies of a part of the requests; its answers count for nothing."""
+
     cluster: str
     numerator: int = 1
     denominator: int = 1
@@ -77,6 +81,8 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
+    """What is tried again, how often, and how long each try may take."""
+
     attempts: int = 1
     codes: tuple[int, ...] = ()
     on: tuple[str, ...] = ()
@@ -86,6 +92,8 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
+    """How the request changes on its way."""
+
     host: str = ""
     path: str | None = None  # the whole path
     prefix: str | None = None  # only what was matched
@@ -93,6 +101,8 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
+    """It goes to these, by their shares."""
+
     targets: tuple[Target, ...]
     rewrite: Rewrite | None = None
     mirrors: tuple[Mirror, ...] = ()
@@ -103,6 +113,8 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
+    """The client is sent elsewhere: what is not named stays as it was asked for."""
+
     status: int = 302
     scheme: str = ""
     host: str = ""
@@ -113,6 +125,8 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
+    """It is answered on the spot."""
+
     status: int
     body: str = ""
 
@@ -122,6 +136,8 @@ Action = Forward | Redirect | Respond
 
 @dataclass(frozen=True, slots=True)
 class Cors:
+    """Which other sites may use it from a browser."""
+
     origins: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
@@ -170,12 +186,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class VirtualHost:
+    """What is done with requests for these names; an entry that comes first goes first."""
+
     domains: tuple[str, ...]
     entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RouteTable:
+    """All virtual hosts behind a listener, or a chain of it."""
+
     name: str
     hosts: tuple[VirtualHost, ...]
 
@@ -193,6 +213,8 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
+    """How TLS is ended: with which certificates, and whose clients."""
+
     certificates: tuple[str, ...]  # names of secrets
     validation: Validation | None = None
     http: bool = True
@@ -211,6 +233,8 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
+    """A port at these addresses, with what is done to connections."""
+
     name: str
     addresses: tuple[str, ...]
     port: int
@@ -234,6 +258,8 @@ class ClientTls:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
+    """A group of endpoints that is spoken to in one way."""
+
     name: str
     protocol: str = "http1"  # http1, http2 or tcp
     tls: ClientTls | None = None

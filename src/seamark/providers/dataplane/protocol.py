@@ -34,7 +34,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    pass
+    """A newer snapshot came meanwhile; its own caller has the answer."""
 
 
 Outcome = Served | Rejected | Superseded
@@ -49,6 +49,8 @@ class Presence:
 
 
 class DataPlane(Protocol):
+    """Contract: that of this module."""
+
     presence: Facts[Key, Presence]
 
     async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome: ...

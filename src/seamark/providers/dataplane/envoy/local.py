@@ -37,6 +37,8 @@ LARGEST = 64 << 20  # bytes of one xDS message
 
 @dataclass(eq=False)
 class _Process:
+    """One that is kept running, and the last lines it said."""
+
     keeping: asyncio.Task[None]
     said: list[str] = field(default_factory=list)
 

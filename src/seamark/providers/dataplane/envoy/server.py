@@ -38,6 +38,8 @@ class _Envoy:
 
 @dataclass(eq=False)
 class _Gateway:
+    """What its Envoys are to have, and those that are connected."""
+
     target: Prepared | None = None
     envoys: list[_Envoy] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)  # replaced when it has rung
@@ -49,6 +51,8 @@ class _Gateway:
 
 
 class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignore[misc]  # it comes without types
+    """Contract: that of this module. Every change of who is connected is told by `presence`."""
+
     def __init__(self, presence: Facts[Key, Presence]) -> None:
         self.presence = presence
         self._gateways: dict[Key, _Gateway] = {}

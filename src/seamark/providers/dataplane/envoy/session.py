@@ -75,6 +75,8 @@ class _Type:
 
 
 class Session:
+    """Contract: that of this module. `done` when everything of the target was taken; `refusal` when something was not."""
+
     def __init__(self) -> None:
         self.target: Prepared | None = None
         self.refusal: Refusal | None = None
