@@ -75,7 +75,7 @@ class _Type:
 
 
 class Session:
-    """Contract: that of this module. `done` when everything of the target was taken; `refusal` when something was not."""
+    """Contract: that of this module. `done`: everything of the target was taken; `refusal`: something was not."""
 
     def __init__(self) -> None:
         self.target: Prepared | None = None
