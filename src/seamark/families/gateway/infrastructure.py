@@ -124,7 +124,6 @@ class Parts:
         container = EnvoyContainer(
             name="envoy",
             image=self._cluster.image,
-            command=("envoy",),
             args=("-c", "/etc/seamark/envoy/envoy.json", "--log-level", "warning"),
             ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in self._ports),
             volume_mounts=(
