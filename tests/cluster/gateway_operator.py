@@ -117,10 +117,21 @@ class Scene:
             if one.get("observedGeneration") == obj["metadata"]["generation"]
         }
 
-    def speak(self, entry: Json, plural: str = "httproutes", name: str = "route") -> None:
-        """Another controller adds its entry in front."""
-        field = "parents" if plural.endswith("routes") else "ancestors"
-        self.edit(plural, name, {"status": {field: [entry, *self.entries(plural, name)]}}, "status")
+    def speak(self, entry: Json, *, instead: bool = False) -> None:
+        """Another controller puts its entry in front (or in place of its last one), as careful ones do: by version."""
+        while True:
+            obj = self.get("httproutes", "route")
+            standing = (obj.get("status") or {}).get("parents") or []
+            kept = [one for one in standing if not instead or one["controllerName"] == OURS]
+            body = {
+                "metadata": {"resourceVersion": obj["metadata"]["resourceVersion"]},
+                "status": {"parents": [entry, *kept]},
+            }
+            path = self.path("httproutes", "route", "status")
+            answer = request(self.control, "PATCH", path, body, content_type=MERGE)
+            if answer.code == 200:
+                return
+            assert answer.code == 409, answer.body
 
     def events(self, name: str) -> list[str]:
         listed = request(self.control, "GET", self.path("events")).body["items"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -12,18 +13,38 @@ from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dataplane.model import Origin
 from tests.cluster.gateway_operator import MERGE, OURS, Scene, foreign, operating, prepare
 from tests.cluster.operator_under_test import writes
-from tests.cluster.recorder import recorded
+from tests.cluster.recorder import Recorder
 from tests.cluster.requests import request
+from tests.status_rules import check
 
 GOOD = "Accepted=True/Accepted ResolvedRefs=True/ResolvedRefs"
 
 
 @pytest.fixture
 def scene(control_plane: ControlPlane, namespace: str) -> Iterator[Scene]:
-    """Every state that a route had must keep the rules of status."""
+    """Every state that a route had must keep the rules of status, as far as it is ours."""
     prepare(control_plane)
-    with recorded(control_plane, HTTPRoute.RESOURCE, namespace=namespace):
-        yield Scene(control_plane, namespace)
+    recorder = Recorder(control_plane, HTTPRoute.RESOURCE, namespace)
+    recorder.start()
+    yield Scene(control_plane, namespace)
+    recorder.stop()
+    broken = [
+        f"{'/'.join(name)}: {violation}"
+        for name, history in recorder.histories.items()
+        for violation in check([only_ours(state) for state in history])
+        if violation.rule != FIRST_WORD
+    ]
+    assert not broken, "\n".join(broken)
+
+
+FIRST_WORD = 17  # the CRDs of the Gateway API make no first statement for routes
+
+
+def only_ours(state: dict[str, Any] | None) -> dict[str, Any] | None:
+    if state is None or not (state.get("status") or {}).get("parents"):
+        return state
+    parents = [one for one in state["status"]["parents"] if one["controllerName"] == OURS]
+    return {**state, "status": {**state["status"], "parents": parents}}
 
 
 def test_seed_a_valid_reference_is_said_and_then_cleared_when_it_becomes_invalid(scene: Scene) -> None:
@@ -135,7 +156,7 @@ def test_a_restart_unsays_nothing_and_writes_nothing(scene: Scene) -> None:
         scene.gateway("another")  # whose answer comes after all that was to be said before
         scene.until(lambda: scene.conditions("gateways", "another").get("Programmed") == "True/Programmed", "served")
         written = writes(scene.control.audit.entries(mark), scene.namespace)
-    assert {one for one in written if "another" not in one and "events" not in one} == {"create/gateways"}, written
+    assert not [one for one in written if "another" not in one and "events" not in one], written
 
 
 def listener(scene: Scene, name: str = "gateway") -> dict[str, int]:
@@ -179,8 +200,7 @@ def test_two_writers_racing_on_one_status_lose_no_word(scene: Scene) -> None:
         for number in range(20):
             theirs = foreign(f"theirs-{number}")
             scene.edit("httproutes", "route", {"spec": {"hostnames": [f"h{number}.example.com"]}})
-            ours = [one for one in scene.entries() if one["controllerName"] == OURS]
-            scene.edit("httproutes", "route", {"status": {"parents": [theirs, *ours]}}, "status")
+            scene.speak(theirs, instead=True)
         scene.until(lambda: scene.said() == {"gateway": GOOD}, "our entry is about the last generation")
         assert [one for one in scene.entries() if one["controllerName"] != OURS] == [foreign("theirs-19")]
 
