@@ -32,7 +32,8 @@ from tests.gateway.test_envoy import GATEWAY, PATIENCE, Scene, backend, text
 class Authority:
     """Signs certificates for both sides."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: str = "localhost") -> None:
+        self._server = server
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
         self.certificate = self._sign(self._name, self._key, authority=True)
@@ -48,7 +49,7 @@ class Authority:
             .not_valid_before(now - timedelta(hours=1))
             .not_valid_after(now + timedelta(hours=1))
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(self._server)]), critical=False)
         )
         return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
 

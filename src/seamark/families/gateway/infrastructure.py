@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from seamark.api.apps import Selector
-from seamark.api.core import ConfigMapFiles, ContainerPort, SecretFiles, ServicePort, Volume, VolumeMount
+from seamark.api.core import (
+    ConfigMapFiles,
+    ContainerPort,
+    EnvVar,
+    EnvVarSource,
+    FieldRef,
+    SecretFiles,
+    ServicePort,
+    Volume,
+    VolumeMount,
+)
 from seamark.api.gateway import Gateway
 from seamark.api.gatewayinfra import (
     EnvoyConfig,
@@ -113,7 +123,7 @@ class Parts:
 
     def _bootstrap(self) -> str:
         host, _, port = self._cluster.xds.rpartition(":")
-        return json.dumps(bootstrap(self._key, by_tls(host, int(port), CERTIFICATES)), indent=1)
+        return json.dumps(bootstrap(None, by_tls(host, int(port), CERTIFICATES)), indent=1)
 
     def config(self) -> EnvoyConfig:
         return EnvoyConfig(metadata=self._metadata(), data={"envoy.json": self._bootstrap()})
@@ -124,7 +134,11 @@ class Parts:
         container = EnvoyContainer(
             name="envoy",
             image=self._cluster.image,
-            args=("-c", "/etc/seamark/envoy/envoy.json", "--log-level", "warning"),
+            args=(
+                *("-c", "/etc/seamark/envoy/envoy.json", "--log-level", "warning"),
+                *("--service-cluster", "seamark", "--service-node", f"{self._key}/$(POD_IP)"),
+            ),
+            env=(EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=FieldRef(field_path="status.podIP"))),),
             ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in self._ports),
             volume_mounts=(
                 VolumeMount(name="config", mount_path="/etc/seamark/envoy", read_only=True),

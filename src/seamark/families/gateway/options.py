@@ -16,7 +16,7 @@ class Options:
     class_name: str = CLASS_NAME
     addresses: tuple[str, ...] = ("127.0.80.0/24",)  # ranges that are local here: each gateway gets one of them
     counting: float = 5.0  # least seconds between two counts of a gateway's routes
-    translating: float = 0.1  # least seconds between two translations of a gateway
+    translating: float = 0.25  # least seconds between two translations of a gateway
     verify: float = 30.0  # seconds between two looks at whether a gateway is still served
     answer_within: float = 10.0  # seconds that the data plane may take
     features: tuple[str, ...] = ()

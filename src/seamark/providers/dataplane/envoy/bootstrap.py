@@ -9,8 +9,8 @@ from seamark.api.meta import Key
 TYPE = "type.googleapis.com/envoy.extensions."
 
 
-def bootstrap(gateway: Key, upstream: dict[str, Any]) -> dict[str, Any]:
-    """`upstream` is how the xDS server is reached: fields of its cluster."""
+def bootstrap(gateway: Key | None, upstream: dict[str, Any]) -> dict[str, Any]:
+    """`upstream` is how the xDS server is reached: fields of its cluster. No gateway: its flags say whose it is."""
     source = {"resource_api_version": "V3", "ads": {}}
     http2 = {
         "@type": TYPE + "upstreams.http.v3.HttpProtocolOptions",
@@ -21,7 +21,7 @@ def bootstrap(gateway: Key, upstream: dict[str, Any]) -> dict[str, Any]:
     options = {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": http2}
     cluster = {"name": "xds", "connect_timeout": "1s", "typed_extension_protocol_options": options, **upstream}
     return {
-        "node": {"id": str(gateway), "cluster": "seamark"},
+        **({"node": {"id": str(gateway), "cluster": "seamark"}} if gateway is not None else {}),
         "dynamic_resources": {
             "ads_config": {
                 "api_type": "DELTA_GRPC",

@@ -1,6 +1,7 @@
 """The xDS server: one stream per Envoy, one target per gateway.
 
-- An Envoy says by its node's id whose it is: `namespace/name` of its gateway.
+- An Envoy says by its node's id whose it is: `namespace/name` of its gateway, and behind that where it listens, if that
+  is not where it connects from.
 - `program` returns when every connected Envoy of the gateway has taken everything and listens, or one has refused.
 """
 
@@ -97,8 +98,8 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
         first = await context.read()
         if first is grpc.aio.EOF:
             return
-        namespace, _, name = first.node.id.partition("/")
-        key, envoy = Key(namespace, name), _Envoy(Session(), peer(context.peer()))
+        key, host = identity(first.node.id)
+        envoy = _Envoy(Session(), host or peer(context.peer()))
         gateway = self.of(key)
         gateway.envoys.append(envoy)
         gateway.arrivals += 1
@@ -137,6 +138,13 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
     def _tell(self, key: Key, gateway: _Gateway) -> None:
         if self._gateways.get(key) is gateway:
             self.presence.put(key, Presence(len(gateway.envoys), gateway.arrivals))
+
+
+def identity(node: str) -> tuple[Key, str]:
+    """Whose Envoy it is, and the address it says it has: `namespace/name`, or `namespace/name/address`."""
+    namespace, _, rest = node.partition("/")
+    name, _, host = rest.partition("/")
+    return Key(namespace, name), host
 
 
 def peer(text: str) -> str:
