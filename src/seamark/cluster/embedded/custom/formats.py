@@ -75,5 +75,8 @@ def check_for(name: str) -> Callable[[str], bool] | None:
 
 @lru_cache(maxsize=4096)
 def regex(pattern: str) -> re.Pattern[str]:
-    """A pattern as RE2 means it: `$` is the end of the text, not a last newline before it."""
-    return re.compile(re.sub(r"(?<!\\)\$", r"\\Z", pattern).replace("\\z", "\\Z"))
+    """A pattern as RE2 means it: `$` is the end of the text, not a last newline before it; in a class it is itself."""
+    return re.compile(_PARTS.sub(lambda part: "\\Z" if part[0] in ("$", "\\z") else part[0], pattern))
+
+
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\$", re.DOTALL)  # escapes, classes, and the end
