@@ -25,9 +25,7 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 16
 
 run: ## a cluster in this process, the operator and its kinds on this machine; ARGS=... for more
-	@$(SETUP) venv
-run: ## a real control plane, the operator and its kinds on this machine; ARGS=... for more
-	@$(SETUP) venv controlplane gateway
+	@$(SETUP) venv gateway
 	@$(BIN)/seamark dev $(ARGS)
 
 test: ## everything, stage by stage (tools/stages.toml), with minutes against the budget

@@ -114,20 +114,12 @@ async def show(
         await operate(transport, place, began, check=check)
     finally:
         await transport.close()
-def apply(plane: ControlPlane, files: list[Path]) -> None:
-    published = [one for family in FAMILIES.values() for one in family.published()]
-    if published:
-        plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(published))
-    plane.kubectl("apply", "-f", "-", stdin=manifests([c for f in FAMILIES.values() for c in f.crds]))
-    plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=10s")
-    plane.restart_controllers()  # so that garbage collection knows the new kinds at once
-    for file in files:
-        plane.kubectl("apply", "-f", str(file))
 
 
 async def apply(transport: HttpTransport, files: list[Path], defined: Callable[[], None] | None) -> None:
     documents = [read(file) for file in files]
     applier = Applier(transport)
+    await applier.apply([one for family in FAMILIES.values() for one in family.published()])
     await applier.apply(yaml.safe_load_all(manifests([c for f in FAMILIES.values() for c in f.crds])))
     if defined is not None:
         await asyncio.to_thread(defined)  # so that garbage collection knows the new kinds at once
@@ -191,7 +183,6 @@ def examples_of(operator: Operator) -> list[tuple[str, bool, str]]:
     for controller in operator.loop.waker.controllers.values():
         summed_up = isinstance(controller, Controller) and any(one.summary for one in controller.status.conditions)
         if isinstance(controller, Controller) and summed_up:  # of Services, say, nobody sums up more than the address
-        if isinstance(controller, Controller) and any(one.summary for one in controller.status.conditions):
             for obj in sorted(operator.informers[controller.kind].cache, key=lambda one: one.key):
                 said = summary(controller, obj)
                 true = said is not None and said.status == TRUE and said.observed_generation == obj.metadata.generation

@@ -8,8 +8,21 @@ from typing import Annotated
 import typer
 
 import seamark
-from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, forwarder, kubelet, roles, score
-from seamark.cli import agent, cluster, console, crds, dev, dns, edge, explain, gateway, kubelet, roles, score
+from seamark.cli import (
+    agent,
+    cluster,
+    console,
+    crds,
+    dev,
+    dns,
+    edge,
+    explain,
+    forwarder,
+    gateway,
+    kubelet,
+    roles,
+    score,
+)
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run

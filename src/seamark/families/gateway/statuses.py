@@ -175,7 +175,7 @@ class Statuses:
     def policy_status(self, kind: type[Any], conditions: tuple[ConditionType, ...]) -> Declaration:
         name = self._name
         return Controller(
-            name=kind.RESOURCE.plural,
+            name=f"gateway-{kind.RESOURCE.plural}",  # another family has a kind of the same name
             kind=kind,
             optional=(kind,),
             sources=(self._all.verdicts, self._all.traffic, self._all.tls, self._all.rivals.facts),
