@@ -21,8 +21,7 @@ NEVER = "1970-01-01T00:00:00Z"  # of the statement that a CRD's default makes be
 TYPE = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-NEGATIVE = ("Reconciling", "Stalled")  # True is bad news, by kstatus' convention
-NEUTRAL = ("Draining",)  # neither good news nor bad: no part of the summary
+NEGATIVE = ("Reconciling", "Stalled", "Draining")  # True is bad news, by kstatus' convention
 IDENTITY = ("parentRef", "ancestorRef", "controllerName", "name")
 
 
@@ -327,21 +326,21 @@ def _current(now: State, _before: State | None) -> Iterator[str]:
         yield f"it is Current, but Ready speaks of generation {ready.get('observedGeneration')}"
 
 
-@rule(19, "Ready is not True while another condition is False or Unknown, or while Reconciling or Stalled.")
+@rule(19, "Ready is not True while another condition is False or Unknown, or while Reconciling, Stalled or Draining.")
 def _summary(now: State, _before: State | None) -> Iterator[str]:
     ready = now.summary()
     if ready is None or ready.get("status") != "True" or (now.ours is not None and "Ready" not in now.ours):
         return  # whoever writes only parts is not the one who sums them up
     for (place, name), condition in now.conditions().items():
         bad = "True" if name in NEGATIVE else ("False", "Unknown")
-        if not place and condition.get("status") in bad and name not in ("Ready", *NEUTRAL):
+        if not place and condition.get("status") in bad and name != "Ready":
             yield f"Ready is True while {name} is {condition.get('status')}"
 
 
 @rule(20, "Reconciling and Stalled are not True at once.")
 def _both(now: State, _before: State | None) -> Iterator[str]:
     conditions = {c.get("type"): c.get("status") for c in now.lists().get("", [])}
-    if all(conditions.get(name) == "True" for name in NEGATIVE):
+    if all(conditions.get(name) == "True" for name in ("Reconciling", "Stalled")):
         yield "it is Reconciling and Stalled"
 
 

@@ -29,7 +29,11 @@ class Waker:
         followers: Iterable[Source],
         wake: Callable[[Item], None],
     ) -> None:
-        self.controllers = {controller.name: controller for controller in controllers}
+        declared = tuple(controllers)
+        self.controllers = {controller.name: controller for controller in declared}
+        if len(self.controllers) < len(declared):
+            names = sorted({one.name for one in declared if sum(other.name == one.name for other in declared) > 1})
+            raise ValueError(f"several controllers are called {', '.join(names)}: one would hide the other")
         self.dependencies = Dependencies()
         self._informers = informers
         self._wake = wake
@@ -39,8 +43,8 @@ class Waker:
         groups = [one for one in self.controllers.values() if isinstance(one, Group)]
         told = dict.fromkeys(reports for group in groups for reports in group.subjects)
         self._about = {reports: [group.name for group in groups if reports in group.subjects] for reports in told}
-        declared = dict.fromkeys(source for one in self.controllers.values() for source in self._sources(one))
-        for source in (*declared, *followers):
+        sources = dict.fromkeys(source for one in self.controllers.values() for source in self._sources(one))
+        for source in (*sources, *followers):
             source.subscribe(self._touched)
             if isinstance(source, Informer):
                 source.on_change(self._changed)

@@ -77,6 +77,11 @@ def config_map(name: str, version: int = 101) -> ConfigMap:
     return ConfigMap(metadata=ObjectMeta(name=name, namespace="ns", uid="m", resource_version=str(version)))
 
 
+def test_two_controllers_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="several controllers are called lamps"):
+        Woken(lamps_controller(), lamps_controller())
+
+
 def test_no_key_before_all_sources_have_synced_then_all_of_them_once() -> None:
     facts = Facts[str, int]("probes", synced=False)
     woken = Woken(lamps_controller(reads=(ConfigMap,), sources=(facts,)))

@@ -43,23 +43,26 @@ class MemoryCalls:
         """An agent comes and brings an endpoint online; gives its id. `said` are more fields, as the API has them."""
         body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings), **said}
         made = self._new(Kind.ENDPOINTS, {**_place(url), **body})
-        made["uri"] = f"/endpoints/{made['id']}"
         made["tunnel_session"] = {"id": self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": []})["id"]}
         ident: str = made["id"]
+        made["uri"] = f"/endpoints/{ident}"
         return ident
+
+    def endpoint_goes(self, ident: str) -> None:
+        """An agent gives up one endpoint, and stays."""
+        self._objects[Kind.ENDPOINTS].pop(ident, None)
 
     def agent_refused(self, name: str, url: str, generation: int, message: str) -> None:
         """An agent comes, and does not get the endpoint that it asks for."""
         refused = {"name": name, "url": url, "generation": generation, "message": message}
         self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": [refused]})
 
-    def agent_leaves(self, ident: str) -> None:
-        """The agent that holds this endpoint goes, and all it held is offline."""
-        endpoints = self._objects[Kind.ENDPOINTS]
-        session = endpoints[ident]["tunnel_session"]["id"]
+    def agent_leaves(self, session: str) -> None:
+        """An agent goes, and what it held is offline."""
         self._objects[Kind.SESSIONS].pop(session)
-        for held in [i for i, item in endpoints.items() if (item.get("tunnel_session") or {}).get("id") == session]:
-            del endpoints[held]
+        endpoints = self._objects[Kind.ENDPOINTS]
+        for ident in [i for i, item in endpoints.items() if (item.get("tunnel_session") or {}).get("id") == session]:
+            del endpoints[ident]
 
     async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         self.requests += 1
