@@ -70,6 +70,7 @@ def test_a_tcp_client_reaches_the_pod_and_everything_is_released(cluster: Balanc
         eventually(lambda: not here.reserved() and not here.listed("agentendpoints"), "nothing is left", PATIENCE)
         eventually(lambda: "finalizers" not in here.get("services", "echo")["metadata"], "it is let go", PATIENCE)
         assert not here.ingress()
+        eventually(lambda: not here.get("services", "echo")["status"].get("conditions"), "nothing is said", PATIENCE)
         assert "k8s.ngrok.com/computed-url" not in here.get("services", "echo")["metadata"].get("annotations", {})
 
         here.serve("second")

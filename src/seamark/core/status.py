@@ -74,7 +74,8 @@ class ByManager:
     def said(self, obj: Any, judged: Any) -> Any:
         status = obj.status if obj.status is not None else type(judged)()
         known = {condition.type: condition for condition in status.conditions or ()}
-        ours = tuple(known[condition.type] for condition in judged.conditions if condition.type in known)
+        types = [condition.type for condition in judged.conditions] or [declared.name for declared in self.conditions]
+        ours = tuple(known[name] for name in types if name in known)  # to say nothing any more takes back all of it
         values = {name: getattr(status, name) for name in self._names(judged)}
         return type(judged)(conditions=ours, **values)
 

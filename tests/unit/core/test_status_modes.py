@@ -57,6 +57,13 @@ def test_a_new_generation_is_said_on_the_status_and_on_every_condition() -> None
     assert [c.last_transition_time for c in status.conditions] == [T1]
 
 
+def test_to_say_nothing_any_more_takes_back_all_that_was_said_and_nothing_of_others() -> None:
+    live = replace(lamp(), status=LampStatus(conditions=(condition("Foreign"), condition())))
+    said = MANAGER.said(live, LampStatus())
+    assert said.conditions == (condition(),)
+    assert MANAGER.stamped(LampStatus(), said, Stamp(1, T2)).conditions == ()
+
+
 def test_an_object_without_status_has_said_nothing() -> None:
     assert MANAGER.said(lamp(), judged()) == LampStatus()
 
