@@ -82,6 +82,7 @@ class BindingsScenario:
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("one agent leaves", lambda world: acts.leave(world, WEB), most=2),
             Step("the last one leaves, and the rival has the port", lambda world: acts.leave(world, WEB), most=12),
+            Step("the nonsense goes", lambda world: acts.leave(world, NONSENSE)),
             Step("an object is deleted by hand", lambda world: acts.delete_bound(world, OWN), most=9),
         )
 

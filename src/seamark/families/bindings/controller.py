@@ -25,7 +25,16 @@ from seamark.families.bindings.certificates import Certificates, EcCertificates,
 from seamark.families.bindings.edgework import EdgeWork
 from seamark.families.bindings.installation import SeenInstallation
 from seamark.families.bindings.ownership import OfProjection, OfTarget, OfUpstream
-from seamark.families.bindings.polling import Plan, Polled, Projection, SeenPoll, SeenProjection, about
+from seamark.families.bindings.polling import (
+    Grouped,
+    Listing,
+    Plan,
+    Polled,
+    Projection,
+    SeenPoll,
+    SeenProjection,
+    about,
+)
 from seamark.families.bindings.ports import Ports
 from seamark.families.bindings.probes import Dial, Prober
 from seamark.families.bindings.reconcile import desire, judge
@@ -78,6 +87,7 @@ class Wiring:
         self.plans: Reports[Plan] = Reports("what the edge binds here")
         self.refusals: Reports[str] = Reports("refused bindings")
         self._told: tuple[Notice, ...] = ()
+        self._grouped: tuple[Listing, Grouped] | None = None  # the last list, read once
         self._forgotten = (0, "")  # how often the edge has forgotten us, and the certificate that went with it
 
     @property
@@ -168,7 +178,9 @@ class Wiring:
             return SeenPoll(key, {}, {})
         if here is not Installed.PRESENT or not isinstance(fact, Fresh):
             return SeenPoll(key, None, {})
-        targets, problems = polling.grouped(fact.value)
+        if self._grouped is None or self._grouped[0] is not fact.value:
+            self._grouped = (fact.value, polling.grouped(fact.value))
+        targets, problems = self._grouped[1]
         ports = self.ports.assign((target.name for target in targets), *polling.holders(found), view.now)
         return SeenPoll(key, targets, ports, problems)
 

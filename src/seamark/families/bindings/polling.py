@@ -65,7 +65,10 @@ class SeenPoll:
     problems: tuple[str, ...] = ()
 
 
-def grouped(listing: Listing) -> tuple[dict[Target, tuple[BindingEndpoint, ...]], tuple[str, ...]]:
+Grouped = tuple[dict[Target, tuple[BindingEndpoint, ...]], tuple[str, ...]]
+
+
+def grouped(listing: Listing) -> Grouped:
     """Endpoints by target, and in words those that are none."""
     targets: dict[Target, list[BindingEndpoint]] = {}
     problems = []

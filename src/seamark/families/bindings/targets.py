@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
@@ -11,6 +12,7 @@ from seamark.api.bindings import BoundEndpointSpec
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "tls": 443}
 SCHEMES = ("tcp", *DEFAULT_PORTS)
+MOST_REMEMBERED = 20_000  # names, each asked for in every look at the list
 LABEL = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -33,7 +35,12 @@ class Target:
 
     @property
     def name(self) -> str:
-        return f"ngrok-{uuid5(NAMESPACE_URL, self.url)}"
+        return hashed(self.url)
+
+
+@lru_cache(maxsize=MOST_REMEMBERED)
+def hashed(url: str) -> str:
+    return f"ngrok-{uuid5(NAMESPACE_URL, url)}"
 
 
 def parse(url: str) -> Target:
