@@ -15,6 +15,7 @@ from seamark.providers.dataplane import model
 from seamark.providers.dataplane.model import Chain, Entry, Origin, Snapshot, VirtualHost
 
 ANY = "*"
+SPARE = 100  # hosts that are remembered though nobody needs them now
 MISDIRECTED = Origin("Gateway", "", "")
 
 
@@ -41,9 +42,15 @@ class Applied:
 
 @dataclass
 class Memory:
-    """Virtual hosts as they were made last, with what they were made of."""
+    """Virtual hosts as they were made last, with what they were made of. Those of names that are gone are forgotten."""
 
     hosts: dict[tuple[str, str], tuple[object, VirtualHost]] = field(default_factory=dict)
+
+    def sweep(self, tables: Iterable[model.RouteTable]) -> None:
+        """When many are remembered that nobody needs, only those of these tables are kept."""
+        served = {id(host) for table in tables for host in table.hosts}
+        if len(self.hosts) > 2 * len(served) + SPARE:
+            self.hosts = {place: known for place, known in self.hosts.items() if id(known[1]) in served}
 
 
 def translate(picture: Picture, memory: Memory, without: frozenset[Origin] = frozenset()) -> Snapshot:
@@ -69,6 +76,7 @@ def translate(picture: Picture, memory: Memory, without: frozenset[Origin] = fro
             inspect=any(view.door.protocol in ("HTTPS", "TLS") for view in views),
             users=tuple(str(view.door.id) for view in views),
         )
+    memory.sweep(tables.values())
     clusters, endpoints = backends(picture, attached)
     certificate = picture.gateway.backend_certificate
     if certificate is not None and any(one.tls is not None and one.tls.certificate for one in clusters.values()):

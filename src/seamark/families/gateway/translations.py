@@ -103,6 +103,7 @@ class Translator:
         self.served.remove(key)
         self._done.pop(key, None)
         if here is None:
+            self.programmer.records.pop(key, None)
             return None
         removal: Call[Any] = Call(f"gateway {key} gone", Remove(key))
         return None if isinstance(results.to(removal), Fresh) else Seen(key, removal)

@@ -122,3 +122,18 @@ def test_what_is_refused_is_not_served() -> None:
     snapshot = translate(scene((listener("http"), refused)), Memory())
     assert set(snapshot.listeners) == {"80"}
     assert Key("default", "gateway") == GATEWAY
+
+
+def test_hosts_of_names_that_are_gone_are_forgotten() -> None:
+    memory = Memory()
+    for number in range(500):
+        passing = at(route("passing"), ("http", f"{number}.example.com"))
+        staying = at(route("staying"), ("http", "stays.example.com"))
+        snapshot = translate(scene((listener("http"),), staying, passing), memory)
+    assert len(memory.hosts) < 150
+    again = translate(scene((listener("http"),), staying, passing), memory)
+    assert all(one is two for one, two in zip(hosts_of(snapshot), hosts_of(again), strict=True))
+
+
+def hosts_of(snapshot: Snapshot) -> tuple[object, ...]:
+    return snapshot.tables["http-80"].hosts
