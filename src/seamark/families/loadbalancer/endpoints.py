@@ -126,8 +126,11 @@ def domain_ready(host: Host) -> Condition:
         return DOMAIN_READY.true("DomainReady", "No domain is needed")
     if host.report is not None and host.report.refusal:
         return DOMAIN_READY.false("NgrokAPIError", host.report.refusal)
-    condition = said(host.domain, "Ready") if host.domain is not None else None
-    if condition is None or condition.status == "Unknown":
-        words = condition.message if condition is not None else "The Domain is not there yet"
-        return DOMAIN_READY.not_yet("DomainCreating", words)
-    return DOMAIN_READY.worst_of(condition, otherwise=("DomainReady", "The domain is ready"))
+    parts = [said(host.domain, name) for name in ("DomainCreated", "CertificateReady", "DNSConfigured")]
+    told = [part for part in parts if part is not None]
+    created, certificate = parts[:2]
+    if any(part.status == "False" for part in told):
+        return DOMAIN_READY.worst_of(*told, otherwise=("DomainReady", ""))
+    if created is None or certificate is None or "Unknown" in (created.status, certificate.status):
+        return DOMAIN_READY.not_yet("DomainCreating", created.message if created else "The Domain is not there yet")
+    return DOMAIN_READY.true("DomainReady", "The edge has the domain and a certificate for it")

@@ -11,7 +11,9 @@ from seamark.core.errors import Retry
 
 
 def said(obj: Any, name: str) -> Condition | None:
-    """A condition of an object, if it speaks of what the object is now."""
+    """A condition of an object, if the object is there and the condition speaks of what it is now."""
+    if obj is None:
+        return None
     conditions: Iterable[Condition] = (obj.status.conditions if obj.status is not None else None) or ()
     generation = obj.metadata.generation or None
     return next((one for one in conditions if one.type == name and one.observed_generation == generation), None)

@@ -38,8 +38,7 @@ def desire(seen: Seen) -> Wanted:
 def judge(seen: Seen, _answers: Answers) -> DomainStatus:
     found, created = reserved(seen)
     certificate, dns = certificate_of(created, found), dns_of(created, found)
-    parts = (created, certificate, dns) if dns.status == "False" else (created, certificate)
-    ready = READY.worst_of(*parts, otherwise=("DomainActive", "The domain is active"))
+    ready = READY.worst_of(created, certificate, dns, otherwise=("DomainActive", "The domain is active"))
     conditions = (created, certificate, dns, ready)
     if found is not None:
         return shown(found, conditions)

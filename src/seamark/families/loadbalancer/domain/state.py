@@ -50,8 +50,8 @@ DNS = ConditionType(
 )
 READY = ConditionType(
     "Ready",
-    meaning="Endpoints can be reached by this name, as far as the edge can tell",
-    reasons={"DomainActive": "The edge has the name and a certificate for it", **PENDING},
+    meaning="Endpoints can be reached by this name",
+    reasons={"DomainActive": "The edge has the name and a certificate for it, and the name leads there", **PENDING},
     summary=True,
 )
 CONDITIONS = (CREATED, CERTIFICATE, DNS, READY)
