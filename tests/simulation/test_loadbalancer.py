@@ -28,9 +28,7 @@ def told(story: Callable[[World, LoadBalancerScenario], Awaitable[None]]) -> Non
     async def program() -> None:
         scenario = LoadBalancerScenario()
         world = World(scenario, 0, ())
-        for crd in scenario.crds:
-            world.store.create(crd.manifest())
-        scenario.attach(world)
+        world.install([crd.manifest() for crd in scenario.crds])
         world.live()
         try:
             await story(world, scenario)
