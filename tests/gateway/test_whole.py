@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import random
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
@@ -25,7 +27,7 @@ from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.options import Options
 from seamark.providers.dataplane.envoy import binary
 from seamark.providers.dataplane.envoy.local import LocalEnvoys
-from tests.gateway.test_envoy import backend, certificate, text
+from tests.gateway.test_envoy import backend, certificate, envoys, text
 from tests.simulation.gateway import KINDS
 
 PATIENCE = 60.0
@@ -273,3 +275,19 @@ def test_a_route_changed_two_hundred_times_under_load_loses_no_request() -> None
 
 def header(name: str, value: object) -> Json:
     return {"name": name, "value": str(value)}
+
+
+def test_an_envoy_that_dies_is_told_and_so_is_its_coming_back() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+        await scene.answers_so("/", 200)
+        for _ in range(2):  # the second time it takes a moment longer to come back
+            [pid] = envoys()
+            os.kill(pid, signal.SIGKILL)
+            await scene.until(lambda: scene.gateway().get("status") == "False", "that it is gone is told")
+            assert "not connected" in scene.gateway()["message"]
+            await scene.served()
+            await scene.answers_so("/", 200)
+
+    whole(test)

@@ -129,6 +129,7 @@ class GatewayScenario:
             Step("now it is", lambda world: gateway(world, "b"), most=4),
             Step("another controller's route", lambda world: route(world, "foreign", "theirs"), most=0),
             Step("one that the data plane refuses", lambda world: route(world, BAD, "a"), most=4),
+            Step("another one beside it", lambda world: route(world, "late", "a"), most=3),
             Step("it is mended", lambda world: route(world, BAD, "b", name_of="good"), most=6),
             Step("the data plane restarts", lambda world: world.outside.restart(), most=2),
             Step("the first gateway goes", lambda world: delete(world, GATEWAYS, "a"), most=4),
@@ -142,7 +143,7 @@ class GatewayScenario:
         )
 
     def farewell(self) -> Step:
-        return Step("all go", delete_all, most=8)
+        return Step("all go", delete_all, most=9)
 
     def restore(self, world: World) -> None:
         revisions = world.store.revisions

@@ -71,6 +71,12 @@ class Programmer:
     def memory(self, gateway: Key) -> Memory:
         return self.records.setdefault(gateway, Record()).memory
 
+    def refused(self, picture: Picture) -> list[tuple[Origin, str]]:
+        """The routes of this picture that were refused last, and did not change since."""
+        record = self.records.get(picture.gateway.key, Record())
+        attached = {one.route.origin: one for one in picture.attached} if record.bad else {}
+        return [(origin, words) for origin, (one, words) in record.bad.items() if attached.get(origin) == one]
+
     async def perform(self, action: Program | Remove) -> Programmed | None:
         if isinstance(action, Remove):
             self.records.pop(action.gateway, None)

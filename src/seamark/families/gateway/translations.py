@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from seamark.families.gateway.options import Options
 from seamark.families.gateway.programming import Program, Programmed, Programmer, Remove, call
 from seamark.families.gateway.shapes import Attached, GatewayView, Verdict
 from seamark.families.gateway.translate import Picture, translate, used
-from seamark.providers.dataplane.model import Snapshot
+from seamark.providers.dataplane.model import Origin, Snapshot
 from seamark.providers.dataplane.protocol import Presence
 
 
@@ -67,7 +67,7 @@ class Translator:
             self.options.verify,
             self.options.answer_within,
         )
-        verdict, guilty = self._judged(key, found, results.to(wanted), here)
+        verdict, guilty = self._judged(key, picture, results.to(wanted), here)
         return Seen(key, wanted, verdict, {**guilty, **policies})
 
     def picture(self, view: View, found: GatewayView) -> tuple[Picture, dict[Hashable, Any]]:
@@ -109,26 +109,32 @@ class Translator:
         return None if isinstance(results.to(removal), Fresh) else Seen(key, removal)
 
     def _judged(
-        self, key: Key, found: GatewayView, answer: Any, here: Presence | None
+        self, key: Key, picture: Picture, answer: Any, here: Presence | None
     ) -> tuple[Verdict, dict[Hashable, str]]:
+        found = picture.gateway
+        if here is not None and here.connected == 0:
+            self.served.remove(key)  # whoever comes next has to say so anew
+            return Verdict("absent", "The data plane is not connected"), {}
         match answer:
             case Fresh(Programmed(guilty=guilty, refused=refused)):
                 if refused:
                     self.served.remove(key)
                     return Verdict("refused", refused), {}
-                if here is not None and here.connected == 0:
-                    return Verdict("absent", "The data plane is not connected"), {}
                 self.served.put(key, found)
-                told: dict[Hashable, str] = {}
-                told.update(((origin.kind, Key(origin.namespace, origin.name)), text) for origin, text in guilty)
-                return Verdict("served"), told
+                return Verdict("served"), addressed(guilty)
             case Failed(message):
                 self.served.remove(key)
                 return Verdict("absent", f"The data plane did not answer: {message}"), {}
             case _:
                 last = self.served.get(key, 0.0)
                 same = isinstance(last, Fresh) and last.value == found
-                return Verdict("served") if same else Verdict("pending"), {}
+                standing = addressed(self.programmer.refused(picture))
+                return Verdict("served") if same else Verdict("pending"), standing
+
+
+def addressed(guilty: Iterable[tuple[Origin, str]]) -> dict[Hashable, str]:
+    """What was said to whom, as reports about these objects."""
+    return {(origin.kind, Key(origin.namespace, origin.name)): words for origin, words in guilty}
 
 
 def desire(seen: Seen) -> Wanted:
