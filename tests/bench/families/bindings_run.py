@@ -94,7 +94,7 @@ async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) ->
         runs.append(await pair(where, listing, n))
         say(f"  pair {len(runs)}: {runs[-1].ratio:.2f} x; {runs[-1]}")
     say(f"{n} of which {UNREACHABLE} can't be reached, against the others alone")
-    alone, beside = await unreachable(where, listing, n, say)
+    alone, beside, among = await unreachable(where, listing, n, say)
     say("thousands")
     sizes = [await sized(where, listing, many, say) for many in (MANY // 2, MANY)]
     say("rest")
@@ -115,11 +115,11 @@ async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) ->
     deletion = max(run.deletion_requests for run in runs)
     words = (
         f"deletion_requests={deletion:.3f} deletion_s={median([run.deletion_seconds for run in runs]):.2f} "
-        f"reachable_s_alone={spread(alone)} reachable_s_beside={spread(beside)} "
+        f"reachable_s_alone={spread(alone)} reachable_s_beside={spread(beside)} reachable_s_among={spread(among)} "
         f"n5000_s={sizes[1].seconds:.1f} n5000_mb={sizes[1].memory_mb:.0f} growth_2x={growth:.2f}"
     )
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(one) for one in sizes]}
-    return line, {**details, "alone": alone, "beside": beside}, words
+    return line, {**details, "alone": alone, "beside": beside, "among": among}, words
 
 
 @asynccontextmanager
@@ -204,13 +204,17 @@ def asked_for(where: Setting, mark: int) -> int:
     return found.counted - found.reads["get secrets"]
 
 
-async def unreachable(where: Setting, listing: Path, n: int, say: Say) -> tuple[list[float], list[float]]:
-    """Seconds until those that can be reached are Ready: alone, and beside others that never answer; three of each."""
+async def unreachable(where: Setting, listing: Path, n: int, say: Say) -> tuple[list[float], list[float], list[float]]:
+    """Seconds until the same objects are Ready: alone, beside others that never answer, among as many that do.
+
+    Three of each. The API server's time is shared with the others in the last two; only waiting would differ.
+    """
     good = n - UNREACHABLE
     alone: list[float] = []
     beside: list[float] = []
+    among: list[float] = []
     for _ in range(3):
-        for wanted, times in ((urls(good), alone), (urls(n, UNREACHABLE), beside)):
+        for wanted, times in ((urls(good), alone), (urls(n, UNREACHABLE), beside), (urls(n), among)):
             async with installed(where, listing) as running:
                 async with watching(where.bare, where.scenario, where.namespace, list(urls(good))) as watcher:
                     began = time.monotonic()
@@ -219,8 +223,8 @@ async def unreachable(where: Setting, listing: Path, n: int, say: Say) -> tuple[
                 bind(listing, {})
                 await until_none(where, BoundEndpoint)
                 await running.quiet()
-    say(f"  alone {spread(alone)} s, beside {UNREACHABLE} others {spread(beside)} s")
-    return alone, beside
+    say(f"  alone {spread(alone)} s, beside {UNREACHABLE} others {spread(beside)} s, among {n} {spread(among)} s")
+    return alone, beside, among
 
 
 async def sized(where: Setting, listing: Path, n: int, say: Say) -> Size:
