@@ -260,7 +260,7 @@ class World:
     def _lasts(self, fault: Fault, seconds: float) -> None:
         self._until[fault] = self.clock.monotonic() + seconds
         self.trouble(seconds)
-        asyncio.get_running_loop().call_later(seconds, self._set_right)
+        asyncio.get_running_loop().call_later(seconds + 0.01, self._set_right)  # surely after it, however times round
 
     def _set_right(self) -> None:
         """Administrators undo what they did, as soon as they may; also what a restore has brought back."""
