@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from seamark.api.crd import CRD
-from seamark.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
 from seamark.cluster.real.plane import ControlPlane
+from seamark.families.loadbalancer.family import CRDS
 from tests.cluster.requests import install, request
 from tests.edge.running import RunningEdge
 from tests.edge.services import dial, echo, eventually, free_port, read_all, says, service
@@ -46,8 +45,8 @@ def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEdge]:
 
 @pytest.fixture(scope="module")
 def plane(control_plane: ControlPlane) -> ControlPlane:
-    for kind in (AgentEndpoint, NgrokTrafficPolicy):
-        install(control_plane, CRD(kind=kind))
+    for crd in CRDS:
+        install(control_plane, crd)
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     role = {"metadata": {"name": "seamark-agent"}, "rules": RULES}
     request(control_plane, "POST", f"{rbac}/clusterroles", role)

@@ -26,7 +26,6 @@ from tests.cluster.requests import install, request
 from tests.cluster.score_kubernetes import Kubernetes
 from tests.cluster.score_operator import MERGE, running_as
 from tests.cluster.test_score_authority import PATHS, SYSTEM, name, token
-from tests.cluster.test_score_ways import APPROVED
 
 CONFIG = """
 spec:
@@ -35,6 +34,7 @@ spec:
   provisioners: [{type: greeting, values: {word: "%s {{.params.who}}"}}]
 """
 SELDOM = {"get", "list"}
+APPROVED = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328"}
 
 
 @pytest.fixture(scope="module")

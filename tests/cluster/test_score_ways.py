@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from seamark.api.crd import CRD
-from seamark.api.gateway import Gateway, HTTPRoute
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.errors import Retry
 from seamark.families.dns.family import DNS_ENDPOINT
@@ -24,12 +22,11 @@ from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.attempts import answers
 from seamark.families.score.runtime.controller import Options, controllers
 from seamark.families.score.runtime.state import Lookup, Probe
+from tests.cluster.gateway_operator import prepare
 from tests.cluster.requests import install
 from tests.cluster.score_kubernetes import Kubernetes
 from tests.cluster.score_operator import Running, running, truthful
 
-APPROVED = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328"}
-GATEWAY_API = tuple(CRD(kind=kind, annotations=APPROVED) for kind in (Gateway, HTTPRoute))
 TIME = "2026-01-01T00:00:00Z"
 KNOWN: set[str] = set()  # host names that have an address
 
@@ -44,7 +41,8 @@ async def attempt(action: Probe | Lookup) -> bool:
 
 @pytest.fixture(scope="module")
 def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in (*CRDS, *GATEWAY_API, DNS_ENDPOINT):
+    prepare(control_plane)  # the Gateway API's own kinds
+    for crd in (*CRDS, DNS_ENDPOINT):
         install(control_plane, crd)
     with running(control_plane, (*without_runtime(), *controllers(Options(attempt)))) as operator:
         yield operator
@@ -154,7 +152,11 @@ def test_a_route_is_published_when_its_gateway_serves_it_and_taken_back_when_not
     cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
     assert cluster.runtime_said("IngressPending")["reason"] == "RouteNotServed"
     KNOWN.add(host)
-    parent = {"parentRef": {"name": "default"}, "controllerName": "test", "conditions": [condition("Accepted")]}
+    parent = {
+        "parentRef": {"name": "default"},
+        "controllerName": "example.com/test",
+        "conditions": [condition("Accepted")],
+    }
     cluster.status(routes, {"parents": [parent]})
     cluster.status(f"{gateways}/default", {"conditions": [condition("Programmed")]})
     cluster.until_endpoint(f"https://{host}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
+import msgspec
 import typer
 import uvloop
 import yaml
@@ -43,10 +44,12 @@ from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
+from seamark.core.transport import Request
 
 PATIENCE = 60.0
 SETTINGS = Settings(leader_election=False, health_address="")
 CLUSTERS = ("embedded", "real")
+NEED_PODS = ("Deployment", "Pod", "Workload")
 PAGE_PORTS = range(8090, 8190)  # of the console: the first that is free
 
 Check = Annotated[bool, typer.Option("--check", help="Start, wait until every example is ready, stop.")]
@@ -113,10 +116,21 @@ async def show(
     """Applies everything and runs the operator. `defined` is called when the kinds are there."""
     transport = await HttpTransport(connect(str(place.kubeconfig))).open()
     try:
-        await apply(transport, files, defined)
+        await apply(transport, await fitting(transport, files), defined)
         await operate(transport, place, began, check=check)
     finally:
         await transport.close()
+
+
+async def fitting(transport: HttpTransport, files: list[Path]) -> list[Path]:
+    """Those that can come true here: where no node is, no Pod runs."""
+    answer = await transport.send(Request("GET", "/api/v1/nodes", {"limit": "1"}))
+    if answer.status != 200 or msgspec.json.decode(answer.body).get("items"):
+        return files
+    left_out = [file for file in files if any(one.get("kind") in NEED_PODS for one in read(file))]
+    if left_out:
+        typer.echo(f"this cluster has no node: without {', '.join(str(file) for file in left_out)}", err=True)
+    return [file for file in files if file not in left_out]
 
 
 async def apply(transport: HttpTransport, files: list[Path], defined: Callable[[], None] | None) -> None:
