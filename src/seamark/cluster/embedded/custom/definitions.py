@@ -26,22 +26,27 @@ class Definitions:
                 self._revisions.write(event.key[1], key, None)
             return
         self._registry.install(event.new)
-        if not _established(event.new):
-            self._revisions.write(DEFINITIONS, event.key, self._establish(event.new))
+        status = self._status(event.new)
+        if status != event.new.get("status"):
+            written = {**event.new, "metadata": dict(event.new["metadata"]), "status": status}
+            self._revisions.write(DEFINITIONS, event.key, written)
 
-    def _establish(self, definition: Json) -> Json:
+    def _status(self, definition: Json) -> Json:
+        """What is said of a definition: established once, with the names and versions that it has now."""
+        said = definition.get("status") or {}
         now = timestamp(self._now())
+        conditions = [
+            _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+            _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
+        ]
         stored = [one["name"] for one in definition["spec"]["versions"] if one.get("storage")]
-        before = (definition.get("status") or {}).get("storedVersions") or []
-        status = {
-            "conditions": [
-                _condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                _condition("Established", "InitialNamesAccepted", "the initial names have been accepted", now),
-            ],
+        before = said.get("storedVersions") or []
+        return {
+            **said,
+            "conditions": said["conditions"] if _established(definition) else conditions,
             "acceptedNames": definition["spec"]["names"],
             "storedVersions": [*before, *(one for one in stored if one not in before)],
         }
-        return {**definition, "metadata": dict(definition["metadata"]), "status": status}
 
 
 def _established(definition: Json) -> bool:
