@@ -87,7 +87,8 @@ def test_the_agent_on_the_official_sdk_holds_and_releases_tunnels(edge: RunningE
             with dial(str(told["url"])) as client:
                 assert read_all(client) == b"through the SDK"
             assert said("release") == {"left": ["two"]}
-            eventually(lambda: refused(str(told["url"])))  # the SDK does not wait for the edge's answer
+            gone = "the edge lets go of it"  # the SDK does not wait for its answer
+            eventually(lambda: refused(str(told["url"])), gone)
     finally:
         agent.kill()
         agent.wait()
