@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_five_thousand_endpoints_stay_smooth(page: Page, console: str, cluster: 
         beside.submit(asyncio.run, crowd(str(cluster.plane.kubeconfig))).result()
     token = cluster.token("chief")
     page.goto(f"{console}#token={token}")
-    expect(page.locator("#truths")).to_contain_text(f"{MANY}", timeout=60_000)
+    expect(page.locator("#truths")).to_contain_text(re.compile(r"50\d\d true"), timeout=60_000)  # and those of others
     began = time.monotonic()
     page.reload()
     expect(page.locator(".row").first).to_be_visible()
