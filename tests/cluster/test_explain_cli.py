@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from seamark.api.dnssources import NamedGRPCRoute, NamedHTTPRoute, NamedTCPRoute, NamedTLSRoute
+from seamark.cli.families import FAMILIES
 from seamark.cli.main import app
 from seamark.cluster.real.plane import ControlPlane
 from seamark.core.errors import UserError
+from seamark.explain import kinds
 from seamark.families.sample.family import GREETING
 from tests.cluster.requests import install, request
 
+ROUTES = (NamedHTTPRoute, NamedGRPCRoute, NamedTLSRoute, NamedTCPRoute)  # that DNS reads names from
 READER = """
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -102,3 +106,16 @@ def test_status_counts_by_family_and_namespace(
     assert row == {"family": "sample", "kind": "Greeting", "namespace": namespace, "true": 0, "false": 0, "unknown": 3}
     assert len([one for one in counted["troubles"] if one["kind"] == "Greeting"]) == 3
     assert "Why: seamark explain" in run("status", *admin)
+
+
+def test_every_kind_is_named_at_the_version_that_its_definition_serves() -> None:
+    definitions = [crd.manifest() for family in FAMILIES.values() for crd in family.crds]
+    definitions += [one for family in FAMILIES.values() for one in family.published()]
+    served = {
+        (one["spec"]["group"], one["spec"]["names"]["plural"], version["name"])
+        for one in definitions
+        for version in one["spec"]["versions"]
+        if version["served"]
+    }
+    named = {(kind.group, kind.plural, kind.version) for kind in (*kinds.OURS, *(one.RESOURCE for one in ROUTES))}
+    assert named - served == set()

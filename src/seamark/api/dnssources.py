@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from seamark.api.gateway import Gateway
+from seamark.api.gatewayroutes import GRPCRoute, HTTPRoute, TCPRoute, TLSRoute
 from seamark.api.meta import Object, Resource, Wire
-
-GATEWAY = "gateway.networking.k8s.io"
 
 
 class LoadBalancerIngress(Wire, frozen=True, kw_only=True):
@@ -87,7 +87,7 @@ class AddressedGatewayStatus(Wire, frozen=True, kw_only=True):
 
 
 class AddressedGateway(Object, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(GATEWAY, "v1", "Gateway", "gateways")
+    RESOURCE: ClassVar[Resource] = Gateway.RESOURCE
 
     status: AddressedGatewayStatus = AddressedGatewayStatus()
 
@@ -120,16 +120,16 @@ class NamedRoute(Object, frozen=True, kw_only=True):
 
 
 class NamedHTTPRoute(NamedRoute, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(GATEWAY, "v1", "HTTPRoute", "httproutes")
+    RESOURCE: ClassVar[Resource] = HTTPRoute.RESOURCE
 
 
 class NamedGRPCRoute(NamedRoute, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(GATEWAY, "v1", "GRPCRoute", "grpcroutes")
+    RESOURCE: ClassVar[Resource] = GRPCRoute.RESOURCE
 
 
 class NamedTLSRoute(NamedRoute, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(GATEWAY, "v1alpha3", "TLSRoute", "tlsroutes")
+    RESOURCE: ClassVar[Resource] = TLSRoute.RESOURCE
 
 
 class NamedTCPRoute(NamedRoute, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Resource(GATEWAY, "v1alpha2", "TCPRoute", "tcproutes")
+    RESOURCE: ClassVar[Resource] = TCPRoute.RESOURCE

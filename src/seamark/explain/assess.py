@@ -79,7 +79,7 @@ def assess(resource: Resource, raw: Raw, said: tuple[Said, ...]) -> tuple[Truth,
     if resource in SHOWN:
         return SHOWN[resource](raw)
     if not said:
-        return (Truth.UNKNOWN, "nobody has said anything about it yet") if resource in kinds.OURS_SPEAK else GOOD
+        return (Truth.UNKNOWN, "nobody has said anything about it yet") if resource in kinds.OURS else GOOD
     return _worst(said)
 
 

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from seamark.api.apps import Deployment, StatefulSet
+from seamark.api.bindings import BoundEndpoint
+from seamark.api.core import ConfigMap, Pod, Secret, Service
+from seamark.api.discovery import EndpointSlice
+from seamark.api.dns import DNSEndpoint
+from seamark.api.gateway import Gateway, GatewayClass, ListenerSet
+from seamark.api.gatewayroutes import GRPCRoute, HTTPRoute, TCPRoute, TLSRoute
+from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.api.meta import Resource
+from seamark.api.networking import Ingress
+from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark.api.ngrokingress import Domain
+from seamark.api.sample import Greeting
+from seamark.api.score import ResourceClaim, Workload, WorkloadExposure
 from seamark.core.errors import UserError
 
-GATEWAY = "gateway.networking.k8s.io"
-NGROK = "ngrok.k8s.ngrok.com"
-
-CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps")
-SECRET = Resource("", "v1", "Secret", "secrets")
-SERVICE = Resource("", "v1", "Service", "services")
-POD = Resource("", "v1", "Pod", "pods")
-SLICE = Resource("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
-DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments")
-STATEFUL_SET = Resource("apps", "v1", "StatefulSet", "statefulsets")
-INGRESS = Resource("networking.k8s.io", "v1", "Ingress", "ingresses")
-GREETING = Resource("sample.seamark.dev", "v1alpha1", "Greeting", "greetings")
-WORKLOAD = Resource("score.dev", "v1b1", "Workload", "workloads")
-CLAIM = Resource("score.dev", "v1b1", "ResourceClaim", "resourceclaims")
-EXPOSURE = Resource("score.dev", "v1b1", "WorkloadExposure", "workloadexposures")
-DNS_ENDPOINT = Resource("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints")
-BOUND_ENDPOINT = Resource("bindings.k8s.ngrok.com", "v1alpha1", "BoundEndpoint", "boundendpoints")
-KUBERNETES_OPERATOR = Resource(NGROK, "v1alpha1", "KubernetesOperator", "kubernetesoperators")
-AGENT_ENDPOINT = Resource(NGROK, "v1alpha1", "AgentEndpoint", "agentendpoints")
-CLOUD_ENDPOINT = Resource(NGROK, "v1alpha1", "CloudEndpoint", "cloudendpoints")
-TRAFFIC_POLICY = Resource(NGROK, "v1alpha1", "NgrokTrafficPolicy", "ngroktrafficpolicies")
-DOMAIN = Resource("ingress.k8s.ngrok.com", "v1alpha1", "Domain", "domains")
-GATEWAY_CLASS = Resource(GATEWAY, "v1", "GatewayClass", "gatewayclasses", namespaced=False)
-GATEWAYS = Resource(GATEWAY, "v1", "Gateway", "gateways")
-LISTENER_SET = Resource(GATEWAY, "v1", "ListenerSet", "listenersets")
-HTTP_ROUTE = Resource(GATEWAY, "v1", "HTTPRoute", "httproutes")
-GRPC_ROUTE = Resource(GATEWAY, "v1", "GRPCRoute", "grpcroutes")
-TLS_ROUTE = Resource(GATEWAY, "v1", "TLSRoute", "tlsroutes")
-TCP_ROUTE = Resource(GATEWAY, "v1alpha2", "TCPRoute", "tcproutes")
+CONFIG_MAP, SECRET, SERVICE, POD = ConfigMap.RESOURCE, Secret.RESOURCE, Service.RESOURCE, Pod.RESOURCE
+SLICE, INGRESS = EndpointSlice.RESOURCE, Ingress.RESOURCE
+DEPLOYMENT, STATEFUL_SET = Deployment.RESOURCE, StatefulSet.RESOURCE
+GREETING = Greeting.RESOURCE
+WORKLOAD, CLAIM, EXPOSURE = Workload.RESOURCE, ResourceClaim.RESOURCE, WorkloadExposure.RESOURCE
+DNS_ENDPOINT = DNSEndpoint.RESOURCE
+BOUND_ENDPOINT, KUBERNETES_OPERATOR = BoundEndpoint.RESOURCE, KubernetesOperator.RESOURCE
+AGENT_ENDPOINT, CLOUD_ENDPOINT = AgentEndpoint.RESOURCE, CloudEndpoint.RESOURCE
+TRAFFIC_POLICY, DOMAIN = NgrokTrafficPolicy.RESOURCE, Domain.RESOURCE
+GATEWAY_CLASS, GATEWAYS, LISTENER_SET = GatewayClass.RESOURCE, Gateway.RESOURCE, ListenerSet.RESOURCE
+HTTP_ROUTE, GRPC_ROUTE = HTTPRoute.RESOURCE, GRPCRoute.RESOURCE
+TLS_ROUTE, TCP_ROUTE = TLSRoute.RESOURCE, TCPRoute.RESOURCE
 
 ROUTES = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 OURS = (
@@ -43,8 +39,6 @@ OURS = (
     *(AGENT_ENDPOINT, CLOUD_ENDPOINT, DOMAIN, TRAFFIC_POLICY),
     *(GATEWAY_CLASS, GATEWAYS, LISTENER_SET, *ROUTES, GREETING),
 )
-SILENT = (TRAFFIC_POLICY,)  # of ours, but without a word of their own
-OURS_SPEAK = frozenset(OURS) - frozenset(SILENT)
 KINDS = (*OURS, SERVICE, INGRESS, SLICE, POD, DEPLOYMENT, STATEFUL_SET, CONFIG_MAP, SECRET)
 
 SHORT = {

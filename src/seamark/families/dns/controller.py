@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.api.dnssources import GATEWAY, AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.gatewayshared import GROUP as GATEWAY
 from seamark.api.meta import Key, Object
 from seamark.core.apply import Answers
 from seamark.core.calls import Results

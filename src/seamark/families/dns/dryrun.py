@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from seamark.api.dns import DNSEndpoint
-from seamark.api.dnssources import GATEWAY, AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.gatewayshared import GROUP as GATEWAY
 from seamark.api.meta import Object
 from seamark.core.client import Client
 from seamark.core.errors import Gone
