@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from seamark.core.errors import UserError
+from seamark.core.resolver import Resolver
 from seamark.providers.edge.agent.keys import client_side, server_side
 from seamark.providers.edge.agent.model import Tunnel
 from seamark.wire import proxy_protocol, tunnel
@@ -32,6 +33,7 @@ class Upstream:
 
     - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
     - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
+    - `resolver`: who finds the host's address; None for the system.
     """
 
     host: str
@@ -39,9 +41,10 @@ class Upstream:
     context: ssl.SSLContext | None = None
     termination: ssl.SSLContext | None = None
     split: bool = False
+    resolver: Resolver | None = None
 
     @classmethod
-    def of(cls, wanted: Tunnel, roots: str = "") -> Upstream:
+    def of(cls, wanted: Tunnel, roots: str = "", resolver: Resolver | None = None) -> Upstream:
         """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
         url = wanted.upstream
         if url.isdecimal():
@@ -56,7 +59,10 @@ class Upstream:
         context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
         termination = server_side(wanted.termination) if wanted.termination else None
         split = bool(wanted.proxy_version and (context or termination))
-        return cls(parts.hostname, port, context, termination, split)
+        return cls(parts.hostname, port, context, termination, split, resolver)
+
+    async def address(self) -> str:
+        return self.host if self.resolver is None else (await self.resolver.lookup(self.host))[0]
 
 
 class UpstreamConnection(Splice, asyncio.Protocol):
@@ -164,10 +170,14 @@ class UpstreamConnection(Splice, asyncio.Protocol):
 
     async def _open(self, upstream: Upstream) -> None:
         loop = asyncio.get_running_loop()
+        address = await upstream.address()
         if not self._preface:
-            await loop.create_connection(lambda: self, upstream.host, upstream.port, ssl=upstream.context)
+            name = upstream.host if upstream.context is not None else None
+            await loop.create_connection(
+                lambda: self, address, upstream.port, ssl=upstream.context, server_hostname=name
+            )
             return
-        transport, _ = await loop.create_connection(asyncio.Protocol, upstream.host, upstream.port)
+        transport, _ = await loop.create_connection(asyncio.Protocol, address, upstream.port)
         transport.write(self._preface)
         if upstream.context is None:
             transport.set_protocol(self)
