@@ -17,6 +17,7 @@ from seamark.core.source import Fresh, Reports, Stale
 from seamark.core.status import ByManager, Silent
 from seamark.core.view import View
 from seamark.core.waker import Declaration
+from seamark.families.dns import objects
 from seamark.families.dns import zone as zones
 from seamark.families.dns.ledger import Ledger
 from seamark.families.dns.reading import CRD, EVERYTHING, Indexes, Readings, ZoneReader, hidden
@@ -133,7 +134,8 @@ def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) 
     timing = timing or Timing()
     wiring = Wiring(provider, rules, timing)
     group = zones_group(wiring, timing)
-    return (group, endpoints_controller(wiring, timing)) if CRD in rules.sources else (group,)
+    told = (endpoints_controller(wiring, timing),) if CRD in rules.sources else ()
+    return (group, *told, *objects.declarations(rules))
 
 
 def zones_group(wiring: Wiring, timing: Timing) -> Group[SeenZone]:
