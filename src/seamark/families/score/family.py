@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from seamark.core.family import Family
 from seamark.core.waker import Declaration
 from seamark.families.score.configuration.controller import controller as configuration
@@ -12,13 +10,12 @@ from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
-from seamark.families.score.runtime.controller import Options
 from seamark.families.score.runtime.controller import controllers as runtime
+from seamark.families.score.settings import loaded, options_of
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
-    """Only whoever is in the cluster's network can tell whether a cluster-local endpoint answers."""
-    return runtime(Options(inside="KUBERNETES_SERVICE_HOST" in os.environ))
+    return runtime(options_of(loaded()))
 
 
 ORCHESTRATOR = Family(
