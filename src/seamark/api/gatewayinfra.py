@@ -107,3 +107,5 @@ class FrontSlice(EndpointSlice, frozen=True, kw_only=True):
     """Where an Envoy of this machine listens, for the Service before it."""
 
     RESOURCE: ClassVar[Resource] = EndpointSlice.RESOURCE
+
+    address_type: str  # always said: the API server wants it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
 from typing import Annotated
@@ -21,6 +21,7 @@ from seamark.console.server import Console
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
+from seamark.core.family import Family
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
@@ -43,14 +44,16 @@ def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", co
     uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words)))
 
 
-async def serve(address: str, load: Load, serving: Callable[[], None]) -> None:
+async def serve(
+    address: str, load: Load, serving: Callable[[], None], families: Iterable[Family] = FAMILIES.values()
+) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
     try:
         await greet(transport)
         reports: Reports[Hop] = Reports("console")
         board = Board(reports, time.time)
-        declared = graph(reports, meanings(FAMILIES.values()))
+        declared = graph(reports, meanings(families))
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         page = Console(board, Access(transport, time.monotonic), as_person(load), lambda: reports.synced)
         await page.start(address)

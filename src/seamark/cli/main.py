@@ -13,7 +13,6 @@ from seamark.cli import (
     cluster,
     console,
     crds,
-    dev,
     dns,
     edge,
     explain,
@@ -23,6 +22,7 @@ from seamark.cli import (
     roles,
     score,
 )
+from seamark.cli.dev.command import dev
 from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
@@ -32,7 +32,7 @@ from seamark.core.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
 app.command("run")(with_settings(Settings, run))
-app.command("dev")(dev.dev)
+app.command("dev")(dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
 app.command("roles")(roles.roles)
 app.command("console")(console.console)

@@ -51,7 +51,7 @@ class Walk:
         said = tuple(self._with_meaning(resource, one) for one in statements(raw))
         truth, words = assess(resource, raw, said)
         hop = Hop(resource, key, how, truth, words, fix(resource, raw, truth), said)
-        if depth == DEEPEST:
+        if depth == DEEPEST or metadata.get("deletionTimestamp"):  # what goes carries nothing
             return hop
         found = [self._follow(link, depth + 1) for link in links(resource, raw)]
         return replace(hop, hops=tuple(below for hops in found for below in hops))

@@ -90,6 +90,7 @@ def endpoints(seen: Seen, gateway: Gateway) -> FrontSlice:
     labels = {SERVICE_NAME: name_of(seen.key), MANAGED_BY: "seamark"}
     return FrontSlice(
         metadata=metadata(seen, gateway, labels),
+        address_type="IPv6" if ":" in seen.bound.addresses[0] else "IPv4",
         endpoints=(listening,),
         ports=tuple(EndpointPort(name=f"p{port}", port=port) for port in seen.ports),
     )

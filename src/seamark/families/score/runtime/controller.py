@@ -170,7 +170,7 @@ def observed(
     values = (plan.spec.resolved_values if plan else None) or {}
     stateful = values.get("kind") == "StatefulSet"
     service = ours(view.get(Service, key)) if values.get("ports") else None
-    routes = view.by(ROUTES, key) if service else ()
+    routes = tuple(one for one in view.by(ROUTES, key) if not one.deleting) if service else ()
     parents = [gateway_key(route, one) for route in routes for one in (route.status and route.status.parents) or ()]
     found = {one: view.get(Gateway, one) for one in dict.fromkeys(parents)}
     seen = Published(
