@@ -13,11 +13,11 @@ import typer
 import uvloop
 
 from seamark.cli.families import FAMILIES
-from seamark.cli.run import greet
+from seamark.cli.greeting import greet
 from seamark.console.access import Access
 from seamark.console.graph import graph
 from seamark.console.rows import Board
-from seamark.console.server import Console
+from seamark.console.server import Console, Evidence
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
@@ -45,7 +45,11 @@ def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", co
 
 
 async def serve(
-    address: str, load: Load, serving: Callable[[], None], families: Iterable[Family] = FAMILIES.values()
+    address: str,
+    load: Load,
+    serving: Callable[[], None],
+    families: Iterable[Family] = FAMILIES.values(),
+    evidence: Evidence | None = None,
 ) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
@@ -55,7 +59,8 @@ async def serve(
         board = Board(reports, time.time)
         declared = graph(reports, meanings(families))
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
-        page = Console(board, Access(transport, time.monotonic), as_person(load), lambda: reports.synced)
+        access = Access(transport, time.monotonic)
+        page = Console(board, access, as_person(load), lambda: reports.synced, evidence)
         await page.start(address)
         serving()
         try:

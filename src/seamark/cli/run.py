@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from random import Random
 
 import uvloop
 
+from seamark.cli import console
 from seamark.cli.families import chosen
+from seamark.cli.greeting import greet
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
-from seamark.core.errors import UserError
+from seamark.core.evidence import evidence
+from seamark.core.family import Family
 from seamark.core.garbage import spare_what_stays
 from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
-from seamark.core.transport import NoAnswerError, Request
 
 
 def run(settings: Settings) -> None:
@@ -33,12 +38,37 @@ async def serve(settings: Settings, load: Load) -> None:
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await greet(transport)
-        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
+        families = chosen(settings.families)
+        controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
-        await supervise(operator, settings)
+        async with showing(operator, settings, load, families):
+            await supervise(operator, settings)
     finally:
         await transport.close()
+
+
+@contextlib.asynccontextmanager
+async def showing(
+    operator: Operator, settings: Settings, load: Load, families: Iterable[Family]
+) -> AsyncIterator[None]:
+    """The console beside the operator, if it is wanted. One that can't be served ends the operator, with its words."""
+    if not settings.console:
+        yield
+        return
+    up = asyncio.Event()
+    told = partial(evidence, operator)
+    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, families, told))
+    starting = asyncio.ensure_future(up.wait())
+    await asyncio.wait((page, starting), return_when=asyncio.FIRST_COMPLETED)
+    starting.cancel()
+    try:
+        if page.done():
+            page.result()
+        yield
+    finally:
+        page.cancel()
+        await asyncio.gather(page, return_exceptions=True)
 
 
 async def supervise(operator: Operator, settings: Settings) -> None:
@@ -61,15 +91,3 @@ async def supervise(operator: Operator, settings: Settings) -> None:
         measuring.cancel()
         sparing.cancel()
         await health.close()
-
-
-async def greet(transport: HttpTransport) -> None:
-    """One question, so that what a person can mend is told at once and in one line."""
-    try:
-        answer = await transport.send(Request("GET", "/version", timeout=10))
-    except NoAnswerError as error:
-        raise UserError(
-            f"the API server does not answer: {error}", hint="is it up, and the kubeconfig right?"
-        ) from None
-    if answer.status == 401:
-        raise UserError("the API server does not know us (401)", hint="the token or certificate may have expired")

@@ -21,14 +21,15 @@ class Screen:
     url: str
     kubeconfig: str
     page: str
+    token: str
     console: Console = field(default_factory=Console)
 
     async def show(self, progress: Progress) -> None:
         say = self.console.print
         say(f"A cluster at {self.url}, {progress.elapsed:.1f} s after the start. Try in another terminal:")
-        say(f"  export KUBECONFIG={self.kubeconfig}", soft_wrap=True, highlight=False)
+        say(f"  export KUBECONFIG={self.kubeconfig} SEAMARK_OPERATOR={self.page}", soft_wrap=True, highlight=False)
         say("  seamark status; seamark explain workload/story; kubectl get workloads,gateways,services", soft_wrap=True)
-        say(f"The console: {self.page}", soft_wrap=True, highlight=False)
+        say(f"The console: {self.page}#token={self.token}", soft_wrap=True, highlight=False)
         say("Ctrl-C ends it and leaves nothing behind.\n")
         told: set[str] = set()
         with Live(console=self.console, refresh_per_second=4) as live:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -25,6 +26,7 @@ from seamark.cli.manifests import Applier
 from seamark.cli.run import supervise
 from seamark.core.clock import SystemClock
 from seamark.core.connection import connect
+from seamark.core.evidence import evidence
 from seamark.core.family import Family
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
@@ -107,14 +109,14 @@ class Show:
         asker = Asker(transport, str(place.kubeconfig), self.parts.names, place.names)
         tasks = [
             asyncio.ensure_future(supervise(operator, SETTINGS)),
-            asyncio.ensure_future(console.serve(page, load, lambda: None, families)),
+            asyncio.ensure_future(console.serve(page, load, lambda: None, families, partial(evidence, operator))),
             asyncio.ensure_future(progress.follow(operator, asker)),
         ]
         try:
             if self.check:
                 tasks.append(asyncio.ensure_future(self._until_true(operator, progress)))
             else:
-                screen = Screen(place.url, str(place.kubeconfig), f"http://{page}/#token={(await load()).token}")
+                screen = Screen(place.url, str(place.kubeconfig), f"http://{page}/", (await load()).token)
                 tasks.append(asyncio.ensure_future(screen.show(progress)))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

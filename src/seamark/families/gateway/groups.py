@@ -87,8 +87,7 @@ class Groups:
     def address_pool(self) -> Declaration:
         return Group(
             name="gateway-addresses",
-            keyed={Gateway: lambda _gateway: (POOL,)},
-            reads=(GatewayClass,),
+            keyed={Gateway: lambda _gateway: (POOL,), GatewayClass: lambda _class: (POOL,)},  # either may come last
             indexes=(BY_CLASS, BY_CONTROLLER),
             observe=lambda view, _key, _results: addresses.observe(
                 view, self._options.addresses, self._options.controller_name
