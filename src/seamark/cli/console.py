@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import Annotated
@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 import uvloop
 
-from seamark.cli.families import FAMILIES
 from seamark.cli.greeting import greet
 from seamark.console.access import Access
 from seamark.console.graph import graph
@@ -21,7 +20,6 @@ from seamark.console.server import Console, Evidence
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
-from seamark.core.family import Family
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
@@ -48,7 +46,6 @@ async def serve(
     address: str,
     load: Load,
     serving: Callable[[], None],
-    families: Iterable[Family] = FAMILIES.values(),
     evidence: Evidence | None = None,
 ) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
@@ -57,7 +54,7 @@ async def serve(
         await greet(transport)
         reports: Reports[Hop] = Reports("console")
         board = Board(reports, time.time)
-        declared = graph(reports, meanings(families))
+        declared = graph(reports, meanings())
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         access = Access(transport, time.monotonic)
         page = Console(board, access, as_person(load), lambda: reports.synced, evidence)

@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from seamark.api.meta import Key, Resource
-from seamark.cli.families import FAMILIES
 from seamark.core.connection import Load, connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
@@ -46,7 +45,7 @@ Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig 
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
 
-def explain(
+def explain(  # noqa: PLR0913, PLR0917  one parameter per option
     target: Target,
     namespace: Namespace = "default",
     output: Format = "text",
@@ -70,8 +69,7 @@ def explain(
 async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, context: str) -> tuple[Hop, str]:
     """The chain from the cluster, and the evidence from the operator, if it can be asked."""
     load = connect(kubeconfig, context)
-    meaning = meanings(FAMILIES.values())
-    hop = await reading(load, lambda reader: explained(reader, resource, key, meaning))
+    hop = await reading(load, lambda reader: explained(reader, resource, key, meanings()))
     return await live(hop, operator, (await load()).token if operator else "")
 
 
@@ -163,3 +161,9 @@ def as_json(found: Summary) -> dict[str, Any]:
         for one in found.troubles
     ]
     return {"rows": rows, "troubles": troubles, "hidden": [str(kind) for kind in found.hidden]}
+
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="What works, what does not, and why.")
+app.command("explain")(explain)
+app.command("status")(status)
+app.command("watch")(watch)

@@ -1,8 +1,7 @@
-"""The command line's front door. A person's mistake is one line on stderr and exit code 2, never a traceback."""
+"""Every command of the command line."""
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -27,7 +26,7 @@ from seamark.cli.families import FAMILIES
 from seamark.cli.flags import with_settings
 from seamark.cli.run import run
 from seamark.cli.serve import serve
-from seamark.core.errors import SeamarkError, UserError
+from seamark.cli.start import answered
 from seamark.core.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
@@ -66,13 +65,4 @@ def options(
 
 
 def main() -> None:
-    try:
-        app()
-    except UserError as error:
-        typer.echo(f"seamark: {error.message}", err=True)
-        sys.exit(2)
-    except SeamarkError as error:
-        typer.echo(f"seamark: {error.message}", err=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    answered(app)

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from functools import partial
 from random import Random
 
@@ -20,7 +20,6 @@ from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
 from seamark.core.evidence import evidence
-from seamark.core.family import Family
 from seamark.core.garbage import spare_what_stays
 from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
@@ -38,27 +37,24 @@ async def serve(settings: Settings, load: Load) -> None:
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await greet(transport)
-        families = chosen(settings.families)
-        controllers = [one for family in families for one in family.controllers()]
+        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
-        async with showing(operator, settings, load, families):
+        async with showing(operator, settings, load):
             await supervise(operator, settings)
     finally:
         await transport.close()
 
 
 @contextlib.asynccontextmanager
-async def showing(
-    operator: Operator, settings: Settings, load: Load, families: Iterable[Family]
-) -> AsyncIterator[None]:
+async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIterator[None]:
     """The console beside the operator, if it is wanted. One that can't be served ends the operator, with its words."""
     if not settings.console:
         yield
         return
     up = asyncio.Event()
     told = partial(evidence, operator)
-    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, families, told))
+    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, told))
     starting = asyncio.ensure_future(up.wait())
     await asyncio.wait((page, starting), return_when=asyncio.FIRST_COMPLETED)
     starting.cancel()

@@ -26,10 +26,7 @@ async def live(hop: Hop, operator: str, token: str) -> tuple[Hop, str]:
     if not operator:
         return hop, "No operator was asked (--operator): this is what the cluster knows."
     if not token:
-        return (
-            hop,
-            "The operator knows people by their tokens, and this kubeconfig has none: this is what the cluster knows.",
-        )
+        return hop, "This kubeconfig has no token to show to the operator: this is what the cluster knows."
     asked = [(one.resource, one.key) for one in hop.walk() if one.resource in kinds.KINDS and not one.again][:MOST]
     body = [{"kind": str(kind), "namespace": key.namespace, "name": key.name} for kind, key in asked]
     try:

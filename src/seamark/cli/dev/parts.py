@@ -106,7 +106,9 @@ class Parts:
             tcp_ports=hundred(FIRST_PUBLIC, self._number),
             drain_seconds=0.0,
             log_level="error",
-            **ports,
+            agent_port=ports["agent_port"],
+            api_port=ports["api_port"],
+            ingress_port=ports["ingress_port"],
         )
 
     def _told_port(self, what: str, port: int, wanted: range) -> None:

@@ -109,7 +109,7 @@ class Show:
         asker = Asker(transport, str(place.kubeconfig), self.parts.names, place.names)
         tasks = [
             asyncio.ensure_future(supervise(operator, SETTINGS)),
-            asyncio.ensure_future(console.serve(page, load, lambda: None, families, partial(evidence, operator))),
+            asyncio.ensure_future(console.serve(page, load, lambda: None, partial(evidence, operator))),
             asyncio.ensure_future(progress.follow(operator, asker)),
         ]
         try:
