@@ -259,6 +259,7 @@ class Loop:
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
             self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
+            self.waker.dependencies.record(item, view.reads)  # and so does what it has looked for in vain
 
     def _heed(self, item: Item, trouble: Retry | None) -> None:
         """Whatever else comes of this pass, the key does not come back before the time the server has asked for."""
