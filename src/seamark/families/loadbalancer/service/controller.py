@@ -96,7 +96,12 @@ class Wiring:
             desire=desire,
             judge=judge,
             announce=announce,
-            status=ByManager(manager="seamark-loadbalancer", conditions=CONDITIONS, fields=("load_balancer",)),
+            status=ByManager(
+                manager="seamark-loadbalancer",
+                conditions=CONDITIONS,
+                fields=("load_balancer",),
+                fence=f"object.spec.?loadBalancerClass.orValue('') == '{self._options.lb_class}'",
+            ),
             finalizer=FINALIZER,
             annotations=ANNOTATIONS,
             perform=self._work.perform,
