@@ -28,6 +28,7 @@ from seamark.core.http import HttpTransport
 from seamark.core.source import Informer
 from seamark.core.watch import Watch
 from tests.cluster.requests import eventually, request
+from tests.cluster.rights import OPERATOR
 
 START = "from seamark.cli.kubelet import app; app()"
 ECHO = "seamark.dev/echo:v1"
@@ -82,7 +83,7 @@ class Machine:
 
 @contextmanager
 def running_machine(
-    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = ()
+    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = (User(OPERATOR),)
 ) -> Iterator[Machine]:
     with ClosedNetwork() as network, tempfile.TemporaryDirectory() as folder:
         pki, images, log = Path(folder, "pki"), Path(folder, "images.yaml"), Path(folder, "kubelet.log")

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
+from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.families.score.authority import documents
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE, without_runtime
 from tests.cluster.requests import Answer, eventually, install, request
+from tests.cluster.rights import OPERATOR
 from tests.cluster.score_operator import MERGE, Cluster, running, running_as, send_as
 
 SYSTEM = "score-system"
@@ -49,7 +50,7 @@ def token(plane: ControlPlane, account: str) -> str:
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """One of its own: the fence is for the whole cluster."""
-    with ControlPlane() as plane:
+    with ControlPlane(Options(users=(User(OPERATOR),))) as plane:
         for crd in CRDS:
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
@@ -199,7 +200,7 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
     program.write_text(guide.partition("```python\n")[2].partition("```")[0])
     cluster = Cluster(plane, "default")
     arguments = [plane.url, str(plane.ca), token(plane, "ecs"), "ecs"]
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime()):
         runtime = subprocess.Popen([sys.executable, "-W", "ignore", str(program), *arguments], stderr=subprocess.PIPE)
         try:
             cluster.apply("guided")
