@@ -97,7 +97,7 @@ def running_machine(
                 yield machine
             finally:
                 machine.kubelet.terminate()
-                machine.kubelet.wait(20)
+                machine.kubelet.wait(90)
 
 
 def condition(pod: dict[str, Any], type_: str) -> str:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 import pytest
@@ -23,12 +21,7 @@ from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.api.meta import Object
 from seamark.api.score import Workload, WorkloadExposure
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator, World
-from seamark.core.rivals import TAKEN
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
+from seamark.cluster.embedded import EmbeddedTransport
 from seamark.core.waker import Declaration
 from seamark.explain.reader import Reader
 from seamark.explain.summary import summarise
@@ -51,67 +44,9 @@ from seamark.families.score.runtime.controller import controllers as runtime
 from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
+from tests.cluster.embedded_scene import HOME, Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.simulation.gateway import KINDS
-
-MERGE = "application/merge-patch+json"
-SETTINGS = Settings(leader_election=False, health_address="", stop_grace=0, workers=8)
-HOME = "seamark-system"
-Json = dict[str, Any]
-
-
-@dataclass
-class Scene:
-    """What users and another controller do; `events` are those that tell of a rival."""
-
-    store: Store
-
-    def make(self, kind: type[Object], name: str, spec: Json, namespace: str = "default") -> None:
-        metadata = {"name": name} | ({"namespace": namespace} if kind.RESOURCE.namespaced else {})
-        self.store.create(
-            {"apiVersion": kind.RESOURCE.api_version, "kind": kind.RESOURCE.kind, "metadata": metadata, "spec": spec}
-        )
-
-    def get(self, kind: type[Object], name: str, namespace: str = "default") -> Json:
-        return self.store.get(str(kind.RESOURCE), namespace if kind.RESOURCE.namespaced else "", name) or {}
-
-    def say(self, manager: str, path: str, status: Json) -> None:
-        body = json.dumps({"status": status}).encode()
-        query = {"fieldManager": manager}
-        answer = self.store.handle(Request("PATCH", f"{path}/status", query, body, MERGE))
-        assert isinstance(answer, Answer)
-        assert answer.status == 200, answer.body
-
-    def edit(self, path: str, patch: Json) -> None:
-        answer = self.store.handle(Request("PATCH", path, body=json.dumps(patch).encode(), content_type=MERGE))
-        assert isinstance(answer, Answer)
-        assert answer.status == 200, answer.body
-
-    def told(self) -> list[str]:
-        found = self.store.objects("events")
-        return [one["message"] for one in found if one["reason"] == TAKEN]
-
-
-@asynccontextmanager
-async def living(store: Store, declared: tuple[Declaration, ...]) -> AsyncIterator[Operator]:
-    operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, SETTINGS)
-    task = asyncio.ensure_future(operator.run())
-    try:
-        yield operator
-        if task.done():
-            task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
-def store_with(*crds: CRD) -> Store:
-    store = Store(clock=SystemClock(), chance=Random(1))
-    for crd in crds:
-        store.create(crd.manifest())
-    for name in (HOME, "score-system"):
-        store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return store
 
 
 @dataclass(frozen=True)
