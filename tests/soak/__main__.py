@@ -218,7 +218,10 @@ def run(minutes: float, seed: int) -> Account:
             finally:
                 soak.oracle.stop()
         lies = [*soak.oracle.doubts.lies, *broken(soak.crowds, recorders)]
-        return Account(minutes, lost, leaked, lies, soak.rss, idle)
+        account = Account(minutes, lost, leaked, lies, soak.rss, idle)
+        for words in account.words():  # at once: to end everything takes a while, and may fail
+            print(words, flush=True)  # noqa: T201
+    return account
 
 
 def keep(log_file: Path) -> None:
@@ -233,8 +236,6 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     log.configure("error")
     account = run(given.minutes, given.seed)
-    for words in account.words():
-        print(words)  # noqa: T201
     print(account.line())  # noqa: T201
     return 0 if account.good else 1
 
