@@ -36,6 +36,7 @@ class Rivals:
     ours: tuple[str, ...] = ()
     facts: Facts[str, str] = field(default_factory=lambda: Facts("rivals"))
     _known: dict[tuple[type[Object], Key], Times] = field(default_factory=dict)
+    _last: dict[str, str] = field(default_factory=dict)  # when each last wrote: a past that comes back is no news
     _words: dict[str, int] = field(default_factory=dict)  # how often each has spoken
 
     def notice(self, view: View, obj: Object) -> str:
@@ -45,8 +46,9 @@ class Rivals:
             before = self._known.get((type(obj), obj.key), others)
             self._known[(type(obj), obj.key)] = others
             for manager, time in others.items():
-                if before.get(manager) != time:
+                if before.get(manager) != time and time > self._last.get(manager, ""):
                     self.heard(view, manager, self._words.get(manager, 0) + 1)
+                self._last[manager] = max(time, self._last.get(manager, ""))
         return self.speaking(view)
 
     def speaking(self, view: View) -> str:

@@ -47,7 +47,11 @@ def test_who_writes_something_else_than_the_status_is_no_rival() -> None:
 
 def test_two_objects_tell_as_much_as_one_twice() -> None:
     first, second = service(name="a"), service(name="b")
-    assert heard(first, second, service(("other", "1"), name="a"), service(("other", "1"), name="b")) == "other"
+    assert heard(first, second, service(("other", "1"), name="a"), service(("other", "2"), name="b")) == "other"
+
+
+def test_a_past_that_comes_back_is_no_news() -> None:
+    assert heard(service(), service(("other", "1")), service(), service(("other", "1"))) == ""
 
 
 def test_silence_lasts_until_the_rival_has_been_quiet_for_a_while() -> None:
