@@ -47,7 +47,9 @@ class Machine:
             self.kubelet = subprocess.Popen(
                 self.command, stderr=out, env={**os.environ, "TMPDIR": str(self.log.parent)}
             )
-        eventually(lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node")
+        eventually(
+            lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node", 120
+        )
         assert self.kubelet.poll() is None, self.log.read_text()
 
     def apply(self, *documents: dict[str, Any], namespace: str) -> None:

@@ -7,6 +7,7 @@ where what the contract of its kinds grants is granted whether or not it is used
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +19,16 @@ import yaml
 from seamark.api.core import Service
 from seamark.api.crd import CRD
 from seamark.api.dns import DNSEndpoint
-from seamark.api.meta import Object
+from seamark.api.meta import Key, Object
 from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.cli.families import FAMILIES
 from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.core import events
+from seamark.core.client import Client
+from seamark.core.clock import SystemClock
+from seamark.core.http import HttpTransport
+from seamark.core.leader import Leader, LeaseSettings
 from seamark.core.rbac import Grant
 from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
@@ -45,11 +50,12 @@ from seamark.providers.edge.memory import memory_edge
 from tests.cluster.bindings_world import PlainCertificates, installation
 from tests.cluster.gateway_operator import GROUP, Scene
 from tests.cluster.hardship import hard_running
+from tests.cluster.operator_under_test import connection, until
 from tests.cluster.requests import eventually, request
 from tests.cluster.rights import granted, needed, refused, used
 from tests.cluster.test_loadbalancer_kinds import TIMING, Edge
 
-FAMILIES_HERE = ("dns", "gateway", "gateway-pods", "loadbalancer", "bindings")
+USERS = ("dns", "gateway", "gateway-pods", "loadbalancer", "bindings", "leader")
 MERGE = "application/merge-patch+json"
 PATIENCE = 60.0
 EVERYTHING = Path(__file__).parent / "least_privilege_gateway.yaml"
@@ -58,7 +64,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
-    with ControlPlane(Options(users=tuple(map(User, FAMILIES_HERE)))) as plane:
+    with ControlPlane(Options(users=tuple(map(User, USERS)))) as plane:
         published = yaml.safe_dump_all(definitions("experimental"))
         plane.kubectl("apply", "--server-side", "-f", "-", stdin=published)
         for family in FAMILIES.values():
@@ -261,3 +267,26 @@ def test_nobody_may_do_everything_or_list_secrets(name: str) -> None:
     secrets = {grant.verb for grant in found if grant.resource == "secrets" and not grant.namespace}
     assert not secrets & {"list", "watch", "create", "patch", "update", "delete"}
     assert not [grant for grant in found if grant.verb in ("escalate", "bind", "impersonate", "deletecollection")]
+
+
+def test_the_lease(plane: ControlPlane) -> None:
+    """By which replicas elect a leader, in the operator's own namespace."""
+    home = World(plane, "lp-lease").namespace
+    rights, mark = needed((), home), plane.audit.mark()
+
+    async def lead() -> None:
+        transport = await HttpTransport(connection(plane, "leader")).open()
+        settings = LeaseSettings(duration=3, renew=0.1, margin=1)
+        leader = Leader(Client(transport, manager="test"), Key(home, "seamark"), "me", SystemClock(), settings)
+        running = asyncio.ensure_future(leader.run())
+        try:
+            await until(lambda: not rights - used(plane.audit.entries(mark), "leader"), "every right is used")
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await leader.release()
+            await transport.close()
+
+    with granted(plane, "leader", rights):
+        asyncio.run(lead())
+    assert refused(plane.audit.entries(mark), "leader") == []
