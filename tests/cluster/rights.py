@@ -17,7 +17,7 @@ from seamark.core.waker import Declaration
 from tests.cluster.requests import eventually, request
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 OPERATOR = "operator"
 
 
@@ -62,9 +62,8 @@ def _bind(plane: ControlPlane, user: str, name: str, where: str, part: set[Grant
 def may(plane: ControlPlane, user: str, grant: Grant) -> bool:
     resource, _, subresource = grant.resource.partition("/")
     asked = {"group": grant.group, "verb": grant.verb, "namespace": grant.namespace}
-    body = {"spec": {"resourceAttributes": {**asked, "resource": resource, "subresource": subresource}}}
-    answer = request(plane, "POST", REVIEWS, {**body, "apiVersion": "authorization.k8s.io/v1"}, user=user)
-    return bool(answer.body["status"]["allowed"])
+    body = {"spec": {"user": user, "resourceAttributes": {**asked, "resource": resource, "subresource": subresource}}}
+    return bool(request(plane, "POST", REVIEWS, body).body["status"]["allowed"])
 
 
 def used(entries: Iterable[Entry], user: str) -> set[Grant]:

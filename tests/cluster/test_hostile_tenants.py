@@ -96,6 +96,8 @@ def seconds_until_ready(flood: int) -> float:
 
     async def test(small: SmallWorld) -> None:
         manifest = {"apiVersion": "sample.seamark.dev/v1alpha1", "kind": "Greeting", "spec": {"text": "x"}}
+        for tenant in TENANTS:
+            small.store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": tenant}})
         for number in range(flood):
             small.store.create({**manifest, "metadata": {"name": f"a{number}", "namespace": ATTACKER}})
         loop = asyncio.get_running_loop()
@@ -114,7 +116,7 @@ def seconds_until_ready(flood: int) -> float:
             for number in range(50):
                 began[f"v{number}"] = loop.time()
                 small.store.create({**manifest, "metadata": {"name": f"v{number}", "namespace": VICTIM}})
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.01)
             deadline = loop.time() + 60
             while began and loop.time() < deadline:
                 await asyncio.sleep(0.01)

@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane, Options, User
+from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.authority import documents
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE, without_runtime
 from tests.cluster.requests import Answer, eventually, install, request
-from tests.cluster.rights import OPERATOR
 from tests.cluster.score_operator import MERGE, Cluster, running, running_as, send_as
 
 SYSTEM = "score-system"
@@ -50,7 +49,7 @@ def token(plane: ControlPlane, account: str) -> str:
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """One of its own: the fence is for the whole cluster."""
-    with ControlPlane(Options(users=(User(OPERATOR),))) as plane:
+    with ControlPlane() as plane:
         for crd in CRDS:
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
@@ -200,7 +199,7 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
     program.write_text(guide.partition("```python\n")[2].partition("```")[0])
     cluster = Cluster(plane, "default")
     arguments = [plane.url, str(plane.ca), token(plane, "ecs"), "ecs"]
-    with running(plane, without_runtime()):
+    with running(plane, without_runtime(), "admin"):  # the fence lets nobody speak but the parts and masters
         runtime = subprocess.Popen([sys.executable, "-W", "ignore", str(program), *arguments], stderr=subprocess.PIPE)
         try:
             cluster.apply("guided")
