@@ -18,6 +18,7 @@ from seamark.cli import (
     forwarder,
     gateway,
     kubelet,
+    policies,
     roles,
     score,
 )
@@ -34,6 +35,7 @@ app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
 app.command("roles")(roles.roles)
+app.command("policies")(policies.command)
 app.command("console")(console.console)
 app.command("explain")(explain.explain)
 app.command("status")(explain.status)

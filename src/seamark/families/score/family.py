@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from seamark.api.score import Workload
+from seamark.core.controller import guarded
 from seamark.core.family import Family
+from seamark.core.rivals import Rivals
 from seamark.core.waker import Declaration
 from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
+from seamark.families.score.ownership import OURS
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.families.score.runtime.controller import controllers as runtime
 from seamark.families.score.settings import loaded, options_of
+
+
+def alone(one: Declaration) -> tuple[Declaration, ...]:
+    """Stands back while the controllers of others speak of Workloads, too."""
+    return guarded(Rivals("kind", str(Workload.RESOURCE), OURS), one)
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
@@ -22,19 +31,19 @@ ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (configuration(), orchestrator(), provisioner()),
+    controllers=lambda: (configuration(), *alone(orchestrator()), provisioner()),
 )
 REGISTRAR = Family(
     name="score-registrar",
     summary="WorkloadExposure: a runtime is asked where a Workload is reached",
     crds=(),
-    controllers=lambda: (registrar(),),
+    controllers=lambda: alone(registrar()),
 )
 MIRROR = Family(
     name="score-mirror",
     summary="Workload: its endpoint is what its runtime published",
     crds=(),
-    controllers=lambda: (mirror(),),
+    controllers=lambda: alone(mirror()),
 )
 RUNTIME = Family(
     name="score-runtime",

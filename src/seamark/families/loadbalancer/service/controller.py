@@ -15,7 +15,7 @@ from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.endpoints import named_policy
-from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.names import FINALIZER, MADE_FROM
 from seamark.families.loadbalancer.service.notices import announce
 from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
 from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
@@ -32,6 +32,7 @@ class Wiring:
         self._claims = Index(Service, self._places, "services by the places that they claim")
         self._agents = Index(AgentEndpoint, _owners, "agent endpoints of a service")
         self._clouds = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
+        self._holders: dict[str, str] = {}  # place → uid: annotations can be forged, what we have seen can't
 
     def ours(self, service: Service) -> bool:
         spec = service.spec
@@ -42,7 +43,8 @@ class Wiring:
 
     def observe(self, view: View, service: Service, results: Results) -> Seen | None:
         ours = self.ours(service)
-        if not ours and not touched(service):
+        agents, clouds = view.by(self._agents, service.uid), view.by(self._clouds, service.uid)
+        if not ours and not touched(service) and not any(map(made_by_us, (*agents, *clouds))):
             return None
         drained = bool(self._options.drain)
         if drained and FINALIZER not in (service.metadata.finalizers or ()):
@@ -52,8 +54,8 @@ class Wiring:
             service,
             wanted,
             results,
-            agents=view.by(self._agents, service.uid),
-            clouds=view.by(self._clouds, service.uid),
+            agents=agents,
+            clouds=clouds,
             options=self._options,
             timing=self._work.timing,
         )
@@ -82,7 +84,9 @@ class Wiring:
         others = [one for one in view.by(self._claims, key) if one.uid != service.uid]
         if wanted.pooling:
             others = [one for one in others if not _pools(one)]
-        first = min((*others, service), key=lambda one: _rank(one, key))
+        rivals = {one.uid: one for one in (*others, service)}
+        first = rivals.get(self._holders.get(key, "")) or min(rivals.values(), key=lambda one: _rank(one, key))
+        self._holders[key] = first.uid
         return None if first.uid == service.uid else first
 
     def controller(self) -> Controller[Seen]:
@@ -96,7 +100,12 @@ class Wiring:
             desire=desire,
             judge=judge,
             announce=announce,
-            status=ByManager(manager="seamark-loadbalancer", conditions=CONDITIONS, fields=("load_balancer",)),
+            status=ByManager(
+                manager="seamark-loadbalancer",
+                conditions=CONDITIONS,
+                fields=("load_balancer",),
+                fence=f"object.spec.?loadBalancerClass.orValue('') == '{self._options.lb_class}'",
+            ),
             finalizer=FINALIZER,
             annotations=ANNOTATIONS,
             perform=self._work.perform,
@@ -110,6 +119,10 @@ def touched(service: Service) -> bool:
     types = {condition.name for condition in CONDITIONS}
     said = service.status is not None and any(one.type in types for one in service.status.conditions or ())
     return said or FINALIZER in (service.metadata.finalizers or ()) or any(map(service.annotation, ANNOTATIONS))
+
+
+def made_by_us(child: Object) -> bool:
+    return bool(child.annotation(MADE_FROM))
 
 
 def domain_of(view: View, seen: Seen) -> Domain | None:

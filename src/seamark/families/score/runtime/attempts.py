@@ -2,6 +2,7 @@
 
 - Reachable means that somebody answers for the Workload. A gateway that says that nobody is behind it does not.
 - Whom to trust is not asked here: a certificate that nobody knows is still an answer.
+- Nobody is asked at a link-local or metadata address, and inside of a Pod nobody on its loopback (`core.reach`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ssl
 from contextlib import suppress
 
 from seamark.core.errors import Retry
+from seamark.core.reach import allowed
 from seamark.core.resolver import Resolver
 from seamark.families.score.runtime.state import Lookup, Probe
 
@@ -25,25 +27,27 @@ class Attempts:
         self._resolver = resolver or Resolver()
 
     async def __call__(self, action: Probe | Lookup) -> bool:
-        addresses = await self._addresses(action.host)
-        return bool(addresses) if isinstance(action, Lookup) else await answers(action, addresses[0])
+        if isinstance(action, Lookup):
+            return await self._resolves(action)
+        return await answers(action, self._resolver)
 
-    async def _addresses(self, host: str) -> tuple[str, ...]:
+    async def _resolves(self, action: Lookup) -> bool:
+        """Whether the host has an address."""
         try:
-            return await self._resolver.lookup(host)
+            found = await self._resolver.lookup(action.host)
         except OSError:  # the words of the resolver differ from one system to the next
-            raise Retry(f"{host} has no address in DNS") from None
+            raise Retry(f"{action.host} has no address in DNS") from None
+        return bool(found)
 
 
 attempt = Attempts()
 
 
-async def answers(action: Probe, address: str = "") -> bool:
+async def answers(action: Probe, resolver: Resolver | None = None) -> bool:
     context = _whoever() if action.scheme == "https" else None
+    address, *_ = await allowed(action.host, action.port, resolver)
     name = action.host if context is not None else None
-    reader, writer = await asyncio.open_connection(
-        address or action.host, action.port, ssl=context, server_hostname=name
-    )
+    reader, writer = await asyncio.open_connection(address, action.port, ssl=context, server_hostname=name)
     try:
         if action.scheme in ("http", "https"):
             await _asked(action, reader, writer)

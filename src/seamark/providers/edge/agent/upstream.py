@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from seamark.core.errors import UserError
+from seamark.core.reach import allowed, forbidden
 from seamark.core.resolver import Resolver
 from seamark.providers.edge.agent.keys import client_side, server_side
 from seamark.providers.edge.agent.model import Tunnel
@@ -34,6 +35,7 @@ class Upstream:
     - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
     - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
     - `resolver`: who finds the host's address; None for the system.
+    - `fenced`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`core.reach`).
     """
 
     host: str
@@ -41,6 +43,7 @@ class Upstream:
     context: ssl.SSLContext | None = None
     termination: ssl.SSLContext | None = None
     split: bool = False
+    fenced: bool = False
     resolver: Resolver | None = None
 
     @classmethod
@@ -59,9 +62,14 @@ class Upstream:
         context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
         termination = server_side(wanted.termination) if wanted.termination else None
         split = bool(wanted.proxy_version and (context or termination))
-        return cls(parts.hostname, port, context, termination, split, resolver)
+        if wanted.fenced and (trouble := forbidden(parts.hostname)):
+            raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
+        return cls(parts.hostname, port, context, termination, split, wanted.fenced, resolver)
 
     async def address(self) -> str:
+        """What to connect to."""
+        if self.fenced:
+            return (await allowed(self.host, self.port, self.resolver))[0]
         return self.host if self.resolver is None else (await self.resolver.lookup(self.host))[0]
 
 
