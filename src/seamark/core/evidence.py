@@ -20,7 +20,10 @@ from seamark.core.redaction import redact
 
 def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
     """In words, the most telling first; empty for an object of which this operator has no part."""
-    found = [*_own(operator, resource, key), *_shared(operator, resource, key)]
+    mine = _mine(operator, resource, key)
+    found = [*_own(operator, mine, key), *_shared(operator, resource, key)]
+    if mine and not found:
+        found.append("judged from what the API server shows; nobody else was asked")
     troubles = [
         f"{informer.name} can't be followed: {informer.trouble}"
         for informer in operator.informers.values()
@@ -32,19 +35,19 @@ def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
     return [*troubles, *found, *([] if leads else ["this replica does not lead: another one works"])]
 
 
-def _own(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
-    for controller in operator.loop.waker.controllers.values():
-        if not isinstance(controller, Controller) or resource != controller.kind.RESOURCE:
-            continue
-        if operator.informers[controller.kind].cache.get(key) is None:
-            continue
+def _mine(operator: Operator, resource: Resource, key: Key) -> list[Controller[Any]]:
+    """Whoever writes this object's status, if it is there."""
+    controllers = [one for one in operator.loop.waker.controllers.values() if isinstance(one, Controller)]
+    own = [one for one in controllers if resource == one.kind.RESOURCE]
+    return [one for one in own if operator.informers[one.kind].cache.get(key) is not None]
+
+
+def _own(operator: Operator, mine: list[Controller[Any]], key: Key) -> Iterator[str]:
+    for controller in mine:
         item = Item(controller.name, key)
-        calls = operator.calls.told(item)
-        yield from (f"{one.target}: {words(one)}" for one in calls)
+        yield from (f"{one.target}: {words(one)}" for one in operator.calls.told(item))
         if failures := operator.queue.failures(item):
             yield f"{controller.name}: tried {failures} times in vain, and again later"
-        elif not calls:
-            yield f"{controller.name}: judged from what the API server shows; nothing else was asked"
 
 
 def _shared(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
