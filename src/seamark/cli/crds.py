@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from seamark.api.crd import CRD, manifests
+from seamark.api.crd import CRD, written
 from seamark.core.errors import UserError
+from seamark.lifecycle.definitions import marked
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these, by kind, plural or short name.")]
 Directory = Annotated[Path | None, typer.Option("--into", help="Write a file for each into this directory.")]
@@ -22,11 +23,11 @@ def command(crds: Sequence[CRD]) -> Callable[..., None]:
         """Print the CustomResourceDefinitions, ready for `kubectl apply -f -`."""
         wanted = chosen(crds, names or ())
         if directory is None:
-            typer.echo(manifests(wanted), nl=False)
+            typer.echo(written(marked(wanted)), nl=False)
             return
         directory.mkdir(parents=True, exist_ok=True)
         for crd in wanted:
-            (directory / f"{crd.name}.yaml").write_text(manifests([crd]))
+            (directory / f"{crd.name}.yaml").write_text(written(marked([crd])))
 
     return print_crds
 

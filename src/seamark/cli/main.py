@@ -19,6 +19,7 @@ from seamark.cli import (
     explain,
     forwarder,
     gateway,
+    install,
     kubelet,
     roles,
     score,
@@ -35,6 +36,8 @@ app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev.dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
 app.command("roles")(roles.roles)
+app.command("install")(install.install)
+app.command("uninstall")(install.uninstall)
 app.command("console")(console.console)
 app.command("explain")(explain.explain)
 app.command("status")(explain.status)

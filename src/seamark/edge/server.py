@@ -53,7 +53,7 @@ class Edge:
         self._lock = _own(settings.file)
         self.store = Store(settings.file)
         self.metrics = EdgeMetrics(metrics or CollectorRegistry())
-        self.authority = Authority(self.store)
+        self.authority = Authority(self.store, Path(settings.given) if settings.given else None)
         self.credentials = Credentials(self.store)
         self.registry = Registry()
         self.places = Places(settings, self.store, self.registry)
@@ -92,7 +92,7 @@ class Edge:
             self._open_door(http_door(self.router, settings.http_port), settings.http_port)
         if settings.tls_port:
             self._open_door(tls_door(self.router, settings.tls_port, self._certificates.context), settings.tls_port)
-        context = self.authority.context(settings.public_host) if settings.api_tls else None
+        context = self._agent_context() if settings.api_tls else None
         await self._serve(self.api.app(), settings.api_port, context)
         if settings.ops_port:
             await self._serve(self._ops(), settings.ops_port, None)
@@ -139,15 +139,17 @@ class Edge:
     async def _first_secrets(self) -> None:
         """A token for agents and a key for the API: made at the first start, kept in files that only we may read."""
         for kind, name in ((TOKEN, "agent-token"), (KEY, "api-key")):
-            path = self.settings.directory / name
+            brought = Path(self.settings.given or self.settings.directory) / name
+            path = brought if brought.exists() else self.settings.directory / name
             secret = path.read_text().strip() if path.exists() else ""
             if secret and self.store.named(kind, digest(secret)):
                 continue
             if not secret and any(True for _ in self.store.all(kind)):
                 continue  # it was removed on purpose: others are there
-            _, secret = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(secret + "\n")
+            _, made = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
+            if not secret:
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                    file.write(made + "\n")
 
     def _tcp_client(self, port: int) -> PublicConnection:
         return PublicConnection(self.router, f"tcp://{self.settings.public_host}:{port}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from seamark.api.meta import Key
 from seamark.core.family import Family
 from seamark.core.waker import Declaration
+from seamark.families.score.config import KEY
 from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
@@ -14,6 +16,11 @@ from seamark.families.score.provisioner.controller import controller as provisio
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.families.score.runtime.controller import Options
 from seamark.families.score.runtime.controller import controllers as runtime
+
+
+def config_key() -> Key:
+    """Which ConfigMap is the platform's configuration: `SEAMARK_SCORE_NAMESPACE` names another namespace for it."""
+    return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
@@ -25,7 +32,7 @@ ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (configuration(), orchestrator(), provisioner()),
+    controllers=lambda: tuple(one(config_key()) for one in (configuration, orchestrator, provisioner)),
 )
 REGISTRAR = Family(
     name="score-registrar",
@@ -37,7 +44,7 @@ MIRROR = Family(
     name="score-mirror",
     summary="Workload: its endpoint is what its runtime published",
     crds=(),
-    controllers=lambda: (mirror(),),
+    controllers=lambda: (mirror(config_key()),),
 )
 RUNTIME = Family(
     name="score-runtime",
