@@ -63,9 +63,7 @@ def chart() -> str:
 
 def kinds() -> dict[str, dict[str, str]]:
     """By family: the definitions it needs, and the version of each that it speaks."""
-    return {
-        family.name: {crd.name: crd.resource.version for crd in family.crds} for family in USED if family.crds
-    }
+    return {family.name: {crd.name: crd.resource.version for crd in family.crds} for family in USED if family.crds}
 
 
 def roles() -> dict[str, dict[str, Any]]:

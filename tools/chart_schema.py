@@ -37,6 +37,22 @@ SETTINGS: dict[str, type[msgspec.Struct]] = {
     "edge.settings": EdgeSettings,
     "forwarder.settings": ForwarderSettings,
 }
+# What the chart itself sets, from values of its own: not to be said twice.
+SET_HERE = frozenset(
+    (
+        *("kubeconfig", "context", "families", "namespace", "lease", "leader_election", "health_address", "log_level"),
+        *("dns_sources", "dns_tsig_secret", "dns_txt_encrypt_key", "score_namespace"),
+        *("gateway_data_plane", "gateway_namespace", "gateway_workload", "gateway_service_type", "gateway_image"),
+        *("gateway_load_balancer_class", "gateway_xds_listen", "gateway_xds_address", "gateway_xds_certificates"),
+        *("gateway_xds_client_secret", "gateway_envoy", "gateway_addresses"),
+        *("lb_class", "lb_provider", "lb_api_url", "lb_api_key", "lb_api_key_file", "lb_api_ca", "lb_cluster"),
+        *("lb_namespace", "lb_drain"),
+        *("bindings_edge", "bindings_edge_url", "bindings_edge_key", "bindings_edge_key_file", "bindings_edge_ca"),
+        *("bindings_namespace", "bindings_operator"),
+        *("state", "bind", "public_host", "domain", "agent_port", "api_port", "api_tls", "ops_port", "http_port"),
+        *("tls_port", "ingress_port", "tcp_ports", "agent_cert", "agent_key", "given"),
+    )
+)
 
 
 def one_of(*values: str) -> Json:
@@ -60,6 +76,9 @@ MORE: dict[str, Json] = {
     "families.bindings.endpointSelectors": {"minItems": 1},
     "families.score.config": FREE,
     "edge.service.type": one_of("LoadBalancer", "NodePort", "ClusterIP"),
+    "externalEdge.provider": one_of("seamark", "ngrok"),
+    "edge.httpPort": PORT,
+    "edge.tlsPort": PORT,
     "edge.tcpPorts.first": PORT,
     "edge.tcpPorts.count": {"minimum": 0, "maximum": 100},
     "edge.persistence.size": {"pattern": r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?$"},
@@ -84,7 +103,7 @@ def _object(node: yaml.MappingNode, path: str, lines: list[str]) -> Json:
             found = {"description": meaning, **found}
         properties[key.value] = found
     if not path:
-        properties["global"] = FREE  # Helm itself puts it there for charts that include this one
+        properties["global"] = {"description": "Helm's own, for charts that include this one.", **FREE}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
@@ -108,6 +127,8 @@ def settings(shape: type[msgspec.Struct]) -> Json:
     types = {bool: "boolean", int: "integer", float: "number", str: "string"}
     properties = {}
     for field in msgspec.structs.fields(shape):
+        if field.name in SET_HERE:
+            continue
         kind = types.get(hints[field.name])
         properties[field.name] = {"type": kind} if kind else {"type": "array", "items": {"type": "string"}}
     return {"type": "object", "additionalProperties": False, "properties": properties}

@@ -27,7 +27,11 @@ def run(helm: Path, *arguments: str, values: dict[str, Any] | None = None, kubec
     if kubeconfig is not None:
         command += ["--kubeconfig", str(kubeconfig)]
     done = subprocess.run(
-        command, input=yaml.safe_dump(values) if values is not None else None, capture_output=True, text=True, check=False
+        command,
+        input=yaml.safe_dump(values) if values is not None else None,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         raise HelmFailed((done.stderr + done.stdout).strip())

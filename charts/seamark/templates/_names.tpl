@@ -34,6 +34,7 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- if and .score.enabled .score.runtime }}{{ $found = append $found "score-runtime" }}{{ end -}}
 {{- if .gateway.enabled }}{{ $found = append $found "gateway" }}{{ end -}}
 {{- end -}}
+{{- if not $found }}{{ fail "no family is enabled: set families.NAME.enabled=true for one of dns, gateway, score, loadbalancer, bindings" }}{{ end -}}
 {{ join "," $found }}
 {{- end }}
 
@@ -63,7 +64,7 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- $prefix := index . 0 -}}
 {{- range $name, $value := index . 1 }}
 - name: {{ printf "%s%s" $prefix (upper $name) }}
-  value: {{ if kindIs "slice" $value }}{{ join "," $value | quote }}{{ else if kindIs "float64" $value }}{{ printf "%v" $value | quote }}{{ else }}{{ toString $value | quote }}{{ end }}
+  value: {{ if kindIs "slice" $value }}{{ join "," $value | quote }}{{ else if and (kindIs "float64" $value) (eq (floor $value) $value) }}{{ int64 $value | quote }}{{ else }}{{ toString $value | quote }}{{ end }}
 {{- end -}}
 {{- end }}
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from seamark.api.crd import CRD, written
+from seamark.cli.families import FAMILIES
 from seamark.core.errors import UserError
 from seamark.lifecycle.definitions import marked
 
@@ -44,3 +45,6 @@ def chosen(crds: Sequence[CRD], names: Sequence[str]) -> list[CRD]:
 def _goes_by(crd: CRD, name: str) -> bool:
     resource = crd.resource
     return name.lower() in (resource.kind.lower(), resource.plural, crd.name, *crd.short_names)
+
+
+crds = command([crd for family in FAMILIES.values() for crd in family.crds])

@@ -48,7 +48,7 @@ def install(  # noqa: PLR0913, PLR0917  one parameter per option
     kubeconfig: Kubeconfig = "",
     context: Context = "",
 ) -> None:
-    """Put the kinds into the cluster, never in the place of others' or newer ones, and the certificates of our parts."""
+    """Put the kinds into the cluster, never in place of others' or newer ones, and the certificates of our parts."""
     log.configure("warning")
     wanted = chosen(_names(families))
     found = definitions.marked(crd for family in wanted for crd in family.crds)

@@ -14,6 +14,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
 from seamark.core.errors import UserError
+from seamark.core.health import change_level
 from seamark.edge.agents import AgentConnection
 from seamark.edge.api.app import Api
 from seamark.edge.api.base import Office
@@ -50,7 +51,7 @@ class Edge:
         if not settings.tcp_range:
             raise UserError(f"tcp_ports is {settings.tcp_ports!r}", hint="the range is empty")
         self.settings = settings
-        self._lock = _own(settings.file)
+        self._lock = own(settings.file)
         self.store = Store(settings.file)
         self.metrics = EdgeMetrics(metrics or CollectorRegistry())
         self.authority = Authority(self.store, Path(settings.given) if settings.given else None)
@@ -194,6 +195,7 @@ class Edge:
         app.router.add_get("/metrics", metrics)
         app.router.add_get("/healthz", healthy)
         app.router.add_get("/readyz", ready)
+        app.router.add_put("/loglevel", change_level)
         return app
 
     async def _sweep(self) -> None:
@@ -224,7 +226,7 @@ def _pair(settings: EdgeSettings) -> PairOnDisk | None:
     return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))
 
 
-def _own(state: Path) -> int:
+def own(state: Path) -> int:
     """A lock on the state, held as long as the process lives: one replica, by construction."""
     import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
 

@@ -89,14 +89,14 @@ def numbers(version: str) -> tuple[int, ...]:
 
 async def install(transport: Transport, wanted: Sequence[Json]) -> list[Decision]:
     """Looks at all of them before the first is written; returns when what was written is served."""
-    decisions = [decide(one, await _standing(transport, one["metadata"]["name"])) for one in wanted]
+    standing = await asyncio.gather(*(_standing(transport, one["metadata"]["name"]) for one in wanted))
+    decisions = [decide(*pair) for pair in zip(wanted, standing, strict=True)]
     refused = [str(one).replace("refused, ", "") for one in decisions if one.step is Step.REFUSE]
     if refused:
         hint = "upgrade or remove that definition, or install without the family that needs it"
         raise UserError(f"nothing was installed. {'; '.join(refused)}", hint=hint)
     written = [one for one in decisions if one.step in (Step.CREATE, Step.UPDATE)]
-    for one in written:
-        await _write(transport, one)
+    await asyncio.gather(*(_write(transport, one) for one in written))
     async with asyncio.timeout(SERVED_WITHIN):
         for one in written:
             while not _established(await _standing(transport, one.name)):  # noqa: ASYNC110  others make it so

@@ -116,7 +116,7 @@ async def _run(transport: Transport, plan: Plan, lease: str, families: Iterable[
     work = asyncio.get_running_loop().create_task(operator.run())
     try:
         async with asyncio.timeout(plan.within):
-            while held(operator) is None or held(operator):  # noqa: ASYNC110  others make it so
+            while held(operator) is None or held(operator):
                 await asyncio.sleep(LOOK)
                 if work.done():
                     work.result()

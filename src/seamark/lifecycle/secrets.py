@@ -107,9 +107,7 @@ def issue(ca: Mapping[str, bytes], hosts: tuple[str, ...], now: datetime) -> dic
     names = x509.SubjectAlternativeName([_named(host) for host in hosts])
     made = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     made = made.add_extension(names, critical=False).add_extension(both, critical=False)
-    made = made.add_extension(
-        x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
-    )
+    made = made.add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
     return {CRT: _pem(made.sign(signer, hashes.SHA256())) + ca[CA_CRT], KEY: _key(key), CA_CRT: ca[CA_CRT]}
 
 

@@ -34,7 +34,7 @@ OLDEST = "kube-system"
 
 
 def agent_grants() -> set[Grant]:
-    """What an agent may do: follow endpoints and policies, read the Secrets that they name, tell which cluster it is."""
+    """What an agent may do: follow endpoints and policies, read the Secrets they name, tell which cluster it is."""
     followed = on(AgentEndpoint, FOLLOW) | on(NgrokTrafficPolicy, FOLLOW)
     return followed | on(Secret, SINGLE) | on(Namespace, SINGLE, name=OLDEST)
 
