@@ -18,7 +18,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance manifests clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -49,6 +49,12 @@ seeded-bugs: ## plant every known bug and show that the tests find it
 conformance: ## the official Gateway API conformance suite, on this machine; ARGS=--test NAME for one test
 	@$(SETUP) venv controlplane gateway conformance
 	@$(BIN)/python -m tests.conformance $(ARGS)
+
+manifests: ## what the chart and plain manifests take from the code: charts/seamark, deploy/, docs/reference
+	@$(SETUP) venv helm
+	@$(BIN)/python -m tools.chart
+	@$(BIN)/python -m tools.manifests
+	@$(BIN)/python -m tools.reference
 
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv

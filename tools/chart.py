@@ -1,4 +1,5 @@
-"""What the chart takes from the code: the rules of its roles, the kinds it needs, and the schema of its values.
+"""What the chart takes from the code: the rules of its roles, the kinds it needs, the schema of its values,
+a dashboard.
 
 `python -m tools.chart` writes them into charts/seamark; a test fails when one is out of date.
 """
@@ -31,6 +32,7 @@ from seamark.lifecycle.parts import (
     uninstall_grants,
 )
 from tools.chart_schema import schema
+from tools.dashboard import dashboard
 
 CHART = Path(__file__).parent.parent / "charts" / "seamark"
 MADE = "# Made by `python -m tools.chart` from what the code declares.\n"
@@ -50,6 +52,7 @@ def files() -> dict[str, str]:
         "generated/roles.yaml": MADE + _yaml(roles()),
         "generated/kinds.yaml": MADE + _yaml(kinds()),
         "values.schema.json": json.dumps(schema(values), indent=2) + "\n",
+        "monitoring/dashboard.json": dashboard(),
         "Chart.yaml": chart(),
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import seamark
+from seamark.cluster.real.users import User
 from seamark.families.gateway.bundle import definitions
 from seamark.providers.dataplane.envoy import binary
 from tests.cluster.kubelet_machine import running_machine
@@ -32,5 +33,5 @@ def site(helm: Path) -> Iterator[Site]:
     """One cluster for the session; each test installs into a namespace of its own, or cleans up."""
     definitions()  # while there is a way out of this machine
     table = {"seamark:*": PROGRAM, "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]}}
-    with running_machine(table=table) as machine:
+    with running_machine(table=table, users=(User("alice"), User("bob"))) as machine:
         yield Site(machine, helm)

@@ -81,7 +81,7 @@ def test_families_that_run_apart_have_a_lease_each(helm: Path) -> None:
 
 
 def test_a_setting_arrives_as_the_program_reads_it(helm: Path) -> None:
-    found = {}
+    found: dict[str, Any] = {}
     for _, spec in pods(rendered(helm, CASES["everything"])):
         found |= {one["name"]: one.get("value") for one in spec["containers"][0].get("env", ())}
     assert found["SEAMARK_WORKERS"] == "1000"
@@ -90,7 +90,7 @@ def test_a_setting_arrives_as_the_program_reads_it(helm: Path) -> None:
     assert found["SEAMARK_DNS_POLL"] == "5.5"
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "a number that is a word": ({"controlPlane": {"replicas": "two"}}, "/controlPlane/replicas", "want integer"),
     "a switch that is a word": ({"crds": {"install": "yes"}}, "/crds/install", "want boolean"),
     "no replicas": ({"controlPlane": {"replicas": 0}}, "/controlPlane/replicas", "minimum"),

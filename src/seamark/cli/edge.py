@@ -47,18 +47,22 @@ async def serve(settings: EdgeSettings) -> None:
 def introduction(settings: EdgeSettings) -> str:
     """What a person copies to use this edge with an official SDK."""
     directory = settings.directory.absolute()
+    given = Path(settings.given) if settings.given else directory
     scheme = "https" if settings.api_tls else "http"
     lines = [
         f"agents:    {settings.public_host}:{settings.agent_port}",
         f"ca file:   {directory / 'ca.pem'}",
-        f"authtoken: {_secret(directory / 'agent-token')}",
+        f"authtoken: {_secret(directory / 'agent-token', given)}",
         f"api:       {scheme}://{settings.public_host}:{settings.api_port}",
-        f"api key:   {_secret(directory / 'api-key')}",
+        f"api key:   {_secret(directory / 'api-key', given)}",
     ]
     return "\n".join(lines)
 
 
-def _secret(path: Path) -> str:
+def _secret(path: Path, given: Path) -> str:
+    """What was made here is shown; what was given is known already, and in a cluster this is a log."""
+    if given != path.parent and (given / path.name).exists():
+        return f"(given in {given / path.name})"
     return path.read_text().strip() if path.exists() else f"(removed from {path})"
 
 

@@ -37,7 +37,7 @@ class Installation:
         self.edge = f"{name}-edge"
 
     @property
-    def secrets(self) -> tuple[str, ...]:
+    def secret_names(self) -> tuple[str, ...]:
         return self.authority, self.xds, self.xds_client, self.edge
 
     def workload(self, family: str) -> str:
@@ -70,7 +70,7 @@ class Installation:
             families=families,
             deployments=tuple(leases),
             leases=leases,
-            secrets=self.secrets,
+            secrets=self.secret_names,
             policy=policy,
             within=within,
         )
@@ -83,7 +83,7 @@ def install_grants(installation: Installation, crds: Iterable[CRD]) -> set[Grant
 
 
 def renewal_grants(installation: Installation) -> set[Grant]:
-    return secrets.grants(installation.namespace, installation.secrets)
+    return secrets.grants(installation.namespace, installation.secret_names)
 
 
 def uninstall_grants(installation: Installation, families: Iterable[Family]) -> set[Grant]:

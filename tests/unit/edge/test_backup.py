@@ -21,8 +21,7 @@ from tests.edge.services import free_port
 
 
 def an_edge(state: Path, given: str = "") -> Edge:
-    ports = {"agent_port": free_port(), "api_port": free_port()}
-    return Edge(EdgeSettings(state=str(state), given=given, **ports))
+    return Edge(EdgeSettings(state=str(state), given=given, agent_port=free_port(), api_port=free_port()))
 
 
 def a_record(number: int) -> Record:
