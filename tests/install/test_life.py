@@ -5,8 +5,11 @@ The tests follow each other on one cluster, in the order of the file, as a platf
 
 from __future__ import annotations
 
+import base64
 import shutil
+import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 from typing import Any
@@ -123,25 +126,50 @@ def version_of(site: Site) -> str:
     return str(labels["labels"]["app.kubernetes.io/version"])
 
 
-def test_an_uninstall_strands_nothing(site: Site) -> None:
+def shop(site: Site) -> Any:
+    """Where the Service is reached."""
+    found = [one for one in site.objects("services", "-n=default") if one["metadata"]["name"] == "shop"]
+    return found[0]["status"].get("loadBalancer", {}).get("ingress")
+
+
+def test_with_everything_on_all_of_it_works(site: Site) -> None:
     site.uninstall()
     site.install("seamark", WHOLE)
     apply(site, SERVICE)
-
-    def address() -> Any:
-        found = [one for one in site.objects("services", "-n=default") if one["metadata"]["name"] == "shop"]
-        return found[0]["status"].get("loadBalancer", {}).get("ingress")
-
-    eventually(address, "the Service has an address at the edge", 90)
+    eventually(lambda: shop(site), "the Service has an address at the edge", 90)
     eventually(lambda: condition(site, "kubernetesoperator", "seamark", "Ready", NAMESPACE) == "True", "registered", 90)
-    eventually(lambda: ready(site, "bindings-forwarder", 1), "the forwarder is ready", 60)
+    for component in ("agent", "bindings-forwarder", "console", "edge"):
+        eventually(lambda component=component: ready(site, component, 1), f"{component} is ready", 60)
     finalizers = [one["metadata"].get("finalizers") for one in site.objects("services,dnsendpoints", "-n=default")]
-    assert any(finalizers)
+    assert all(finalizers)
 
+
+def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_path: Path) -> None:
+    path = tmp_path / "bundle.tar.gz"
+    command = [sys.executable, "-m", "seamark", "bundle", "-o", str(path), "-n", NAMESPACE]
+    subprocess.run([*command, f"--kubeconfig={site.machine.plane.kubeconfig}"], check=True, capture_output=True)
+    with tarfile.open(path) as archive:
+        texts = {one.name: archive.extractfile(one).read().decode() for one in archive if one.isfile()}  # type: ignore[union-attr]
+    assert any("/logs/seamark-edge-0/" in name for name in texts)
+    assert "bundle/objects/kubernetesoperators.ngrok.k8s.ngrok.com.yaml" in texts
+    assert "bundle/not-read.txt" not in texts
+    hidden = [
+        base64.b64decode(value).decode().strip()
+        for secret in site.objects("secrets", "-n", NAMESPACE)
+        if secret["type"] == "Opaque"
+        for name, value in secret["data"].items()
+        if name in ("api-key", "agent-token", "tls.key", "ca.key")
+    ]
+    assert len(hidden) >= 6
+    for secret in hidden:
+        assert not [name for name, text in texts.items() if secret in text]
+
+
+def test_an_uninstall_strands_nothing(site: Site) -> None:
     site.uninstall()
-    eventually(lambda: not everything_of(site), f"nothing is left: {everything_of(site)}", 60)
+    eventually(lambda: not everything_of(site), "nothing is left", 60)
     kinds = "services,dnsendpoints,agentendpoints,cloudendpoints,domains,boundendpoints,kubernetesoperators"
-    left = [one for one in site.objects(kinds, "-A") if one["metadata"].get("finalizers")]
-    assert not left
+    assert not [one for one in site.objects(kinds, "-A") if one["metadata"].get("finalizers")]
     assert [one["metadata"]["name"] for one in site.objects("dnsendpoints", "-A")] == ["www"]
-    assert address() is None
+    assert shop(site) is None
+    assert not site.objects("agentendpoints", "-A")

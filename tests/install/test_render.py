@@ -80,6 +80,14 @@ def test_families_that_run_apart_have_a_lease_each(helm: Path) -> None:
     assert len(leases) == len(set(leases)) == 6
 
 
+def test_families_that_run_apart_get_the_files_and_settings_of_their_own_alone(helm: Path) -> None:
+    found = dict(pods(rendered(helm, CASES["everything"])))
+    dns, gateway = found["Deployment seamark-dns"], found["Deployment seamark-gateway"]
+    assert [one["name"] for one in dns["volumes"]] == ["tmp"]
+    assert [one["name"] for one in gateway["volumes"]] == ["tmp", "xds"]
+    assert not [one["name"] for one in dns["containers"][0]["env"] if "GATEWAY" in one["name"] or "_LB_" in one["name"]]
+
+
 def test_a_setting_arrives_as_the_program_reads_it(helm: Path) -> None:
     found: dict[str, Any] = {}
     for _, spec in pods(rendered(helm, CASES["everything"])):

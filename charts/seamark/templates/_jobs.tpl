@@ -22,6 +22,9 @@ spec:
       {{- with .env }}
       env: {{ . | nindent 8 }}
       {{- end }}
+      {{- with .secrets }}
+      {{- . | nindent 6 }}
+      {{- end }}
       resources: {requests: {cpu: 50m, memory: 128Mi}, limits: {memory: 512Mi}}
       volumeMounts: {{ .mounts | nindent 8 }}
   volumes: {{ .volumes | nindent 4 }}

@@ -63,9 +63,10 @@ readinessProbe: {httpGet: {path: /readyz, port: health}, periodSeconds: 5, timeo
 startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60}
 {{- end }}
 
-{{/* The settings of the families, for whoever runs them. */}}
+{{/* The settings of families, for whoever runs them. Takes a list: root, families. */}}
 {{- define "seamark.familyVariables" -}}
-{{- $families := splitList "," (include "seamark.families" .) -}}
+{{- $families := index . 1 -}}
+{{- with index . 0 -}}
 - name: SEAMARK_NAMESPACE
   value: {{ .Release.Namespace }}
 {{- if has "dns" $families }}
@@ -92,7 +93,7 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
   value: {{ include "seamark.name" . }}-xds-client
 {{- include "seamark.variables" (list "SEAMARK_" .Values.families.gateway.settings) }}
 {{- end }}
-{{- if .Values.families.score.enabled }}
+{{- if or (has "score-orchestrator" $families) (has "score-mirror" $families) }}
 - name: SEAMARK_SCORE_NAMESPACE
   value: {{ .Release.Namespace }}
 {{- end }}
@@ -127,32 +128,42 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
 {{- include "seamark.variables" (list "SEAMARK_" .Values.families.bindings.settings) }}
 {{- end }}
 {{- end }}
+{{- end }}
 
 {{/* Whether the edge is trusted by an authority of its own: ours always is. */}}
 {{- define "seamark.edgeCa" -}}
 {{- if .Values.edge.enabled }}true{{ else }}{{ .Values.externalEdge.ca }}{{ end -}}
 {{- end }}
 
+{{/* The files that families read. Takes a list: root, families. */}}
 {{- define "seamark.familyVolumes" -}}
 - name: tmp
   emptyDir: {}
-{{- if .Values.families.gateway.enabled }}
+{{- if has "gateway" (index . 1) }}
 - name: xds
-  secret: {secretName: {{ include "seamark.name" . }}-xds}
+  secret: {secretName: {{ include "seamark.name" (index . 0) }}-xds}
 {{- end }}
-{{- if or .Values.families.loadbalancer.enabled .Values.families.bindings.enabled }}
+{{- if or (has "loadbalancer" (index . 1)) (has "bindings" (index . 1)) }}
 - name: edge
-  secret: {{ include "seamark.edgeItems" (list . "api-key") | nindent 4 }}
+  secret: {{ include "seamark.edgeItems" (list (index . 0) "api-key") | nindent 4 }}
 {{- end }}
 {{- end }}
 
 {{- define "seamark.familyMounts" -}}
 - {name: tmp, mountPath: /tmp}
-{{- if .Values.families.gateway.enabled }}
+{{- if has "gateway" (index . 1) }}
 - {name: xds, mountPath: /etc/seamark/xds, readOnly: true}
 {{- end }}
-{{- if or .Values.families.loadbalancer.enabled .Values.families.bindings.enabled }}
+{{- if or (has "loadbalancer" (index . 1)) (has "bindings" (index . 1)) }}
 - {name: edge, mountPath: /etc/seamark/edge, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{/* Settings that are secret. */}}
+{{- define "seamark.familySecrets" -}}
+{{- if and (has "dns" (index . 1)) (index . 0).Values.families.dns.secretName }}
+envFrom:
+  - secretRef: {name: {{ (index . 0).Values.families.dns.secretName }}}
 {{- end }}
 {{- end }}
 

@@ -58,7 +58,7 @@ class HealthServer:
 
 
 async def change_level(request: web.Request) -> web.Response:
-    if not _local(request.remote or ""):
+    if not local(request.remote or ""):
         return web.Response(text="the log level is changed from this machine only: kubectl port-forward\n", status=403)
     level = request.query.get("level", "")
     if level not in ("debug", "info", "warning", "error"):
@@ -67,7 +67,7 @@ async def change_level(request: web.Request) -> web.Response:
     return web.Response(text=f"{level}\n")
 
 
-def _local(address: str) -> bool:
+def local(address: str) -> bool:
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
