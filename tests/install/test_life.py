@@ -52,8 +52,8 @@ WHOLE["families"]["dns"] |= ZONE
 
 
 def ready(site: Site, component: str, replicas: int) -> bool:
-    chosen = f"-l=app.kubernetes.io/component={component}"
-    found = site.objects("pods", "-n", NAMESPACE, chosen)
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector=app.kubernetes.io/component={component}"
+    found = site.machine.get(path)["items"]
     said = [one["status"] for pod in found for one in pod["status"].get("conditions", ()) if one["type"] == "Ready"]
     return said.count("True") == replicas == len(found)
 
@@ -138,8 +138,8 @@ def test_with_everything_on_all_of_it_works(site: Site) -> None:
     apply(site, SERVICE)
     eventually(lambda: shop(site), "the Service has an address at the edge", 90)
     eventually(lambda: condition(site, "kubernetesoperator", "seamark", "Ready", NAMESPACE) == "True", "registered", 90)
-    for component in ("agent", "bindings-forwarder", "console", "edge"):
-        eventually(lambda component=component: ready(site, component, 1), f"{component} is ready", 60)
+    parts = ("agent", "bindings-forwarder", "console", "edge")
+    eventually(lambda: all(ready(site, part, 1) for part in parts), "every part is ready", 90)
     finalizers = [one["metadata"].get("finalizers") for one in site.objects("services,dnsendpoints", "-n=default")]
     assert all(finalizers)
 

@@ -14,7 +14,6 @@ from tests.install.helm import CHART, HelmFailed, Site
 
 HERE = "elsewhere"
 FOREIGN = "trafficpolicies.gateway.kgateway.dev"
-RBAC = "rbac.authorization.k8s.io"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,7 +69,7 @@ def test_a_right_to_make_roles_that_is_missing(site: Site) -> None:
 def test_a_definition_that_serves_another_version(site: Site) -> None:
     kubectl = site.machine.plane.kubectl
     kubectl("delete", "crd", FOREIGN, "--ignore-not-found")
-    kubectl("apply", "-f", "-", stdin=yaml.safe_dump(foreign()))
+    kubectl("apply", "-f", "-", stdin=yaml.safe_dump(foreign(FOREIGN, "TrafficPolicy", "v2")))
     try:
         said = try_to_install(site, only("gateway"))
         words = f"the cluster's {FOREIGN} serves v2, but gateway needs v1alpha1: upgrade or remove that definition"
@@ -82,16 +81,22 @@ def test_a_definition_that_serves_another_version(site: Site) -> None:
         kubectl("delete", "crd", FOREIGN)
 
 
-def foreign() -> dict[str, Any]:
-    group = FOREIGN.partition(".")[2]
+def foreign(name: str, kind: str, version: str) -> dict[str, Any]:
+    """A definition of somebody else."""
+    plural, _, group = name.partition(".")
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    names = {"kind": "TrafficPolicy", "plural": "trafficpolicies", "singular": "trafficpolicy"}
-    version = {"name": "v2", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    approved = {"api-approved.kubernetes.io": "unapproved, for a test"}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": FOREIGN},
-        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+        "metadata": {"name": name, "annotations": approved},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [served],
+        },
     }
 
 
@@ -124,13 +129,16 @@ def test_a_field_that_nobody_may_change(site: Site, with_a_volume: None, case: s
 
 
 def test_a_refusal_by_the_job_is_shown_and_leaves_nothing(site: Site) -> None:
-    """The last guard, where Helm could not look: the Job's words are Helm's."""
-    values = only("dns")
-    values["image"] = {"repository": "nowhere"}
-    values["crds"] = {"install": True}
-    config = site.machine.plane.kubeconfig
-    with pytest.raises(HelmFailed, match=r"failed pre-install|timed out"):
-        site.run("install", "sea", str(CHART), "--namespace", HERE, "--timeout=5s", values=values, kubeconfig=config)
-    left = {"Secret sh.helm.release.v1.sea.v1"}
-    eventually(lambda: ours(site) <= left, f"only Helm's note is left, not {ours(site)}", 60)
-    site.run("uninstall", "sea", "--namespace", HERE, "--no-hooks")
+    """Kinds of the Gateway API are looked at by the Job: its words are Helm's."""
+    kubectl, grants = site.machine.plane.kubectl, "referencegrants.gateway.networking.k8s.io"
+    kubectl("delete", "crd", grants, "--ignore-not-found")
+    kubectl("apply", "-f", "-", stdin=yaml.safe_dump(foreign(grants, "ReferenceGrant", "v1alpha2")))
+    try:
+        said = try_to_install(site, only("gateway"), "admin", "--timeout=120s")
+        words = f"nothing was installed. {grants}: it is not Seamark's, and serves v1alpha2 but not"
+        assert len([line for line in said.splitlines() if words in line]) == 1, said
+        left = {"Secret sh.helm.release.v1.sea.v1"}  # Helm's own note that it failed
+        eventually(lambda: ours(site) <= left, "nothing else is left", 60)
+    finally:
+        kubectl("delete", "crd", grants)
+        site.run("uninstall", "sea", "--namespace", HERE, "--no-hooks", "--ignore-not-found")

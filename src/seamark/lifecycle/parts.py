@@ -79,7 +79,7 @@ class Installation:
 def install_grants(installation: Installation, crds: Iterable[CRD]) -> set[Grant]:
     namespace = installation.namespace
     found = definitions.grants(crds) | renewal_grants(installation)
-    return found | on(KubernetesOperator, ("create", "get", "patch"), namespace=namespace)
+    return found | on(KubernetesOperator, ("create", "patch"), namespace=namespace)
 
 
 def renewal_grants(installation: Installation) -> set[Grant]:
