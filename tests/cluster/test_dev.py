@@ -12,6 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
+from seamark.cluster.network.closed import ClosedNetwork
+from seamark.families.gateway.bundle import definitions
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.kubelet_machine import processes
 from tests.cluster.requests import eventually
@@ -19,6 +23,14 @@ from tests.cluster.requests import eventually
 COMMAND = [sys.executable, "-c", "from seamark.cli.main import main; main()", "dev"]
 POWERLESS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 HOST = "127.0.0.1"
+
+
+@pytest.fixture(autouse=True)
+def own_network() -> Iterator[None]:
+    """All loopback addresses are this test's own: other clusters on this machine have the same."""
+    definitions()  # while there is a way out of this machine
+    with ClosedNetwork():
+        yield
 
 
 def dev(*arguments: str, before: list[str] | None = None, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ from seamark.cluster.real.ports import Ports
 from seamark.families.sample.family import GREETING
 from tests.cluster.requests import eventually, install, request
 
-START = "from seamark.cli.start import main; main()"
+START = "from seamark.cli.main import main; main()"
 GREETINGS = "/apis/sample.seamark.dev/v1alpha1/namespaces/{}/greetings"
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 import uvloop
 
 from seamark.api.meta import Key
@@ -28,6 +29,7 @@ from seamark.cli.dev.examples import Example, gathered
 from seamark.cli.dev.parts import Parts
 from seamark.cli.dev.show import Place, Show
 from seamark.cli.families import FAMILIES
+from seamark.cluster.network.closed import ClosedNetwork
 from seamark.cluster.real.binaries import find
 from seamark.cluster.server.cluster import EmbeddedCluster
 from seamark.core.connection import connect
@@ -40,6 +42,7 @@ from seamark.explain.show import plain
 from seamark.explain.walk import explained
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.settings import loaded, rules_of
+from seamark.families.gateway.bundle import definitions
 from seamark.providers.dns.server import ServedMemory
 from tests.cluster.kubelet_machine import processes
 from tests.cluster.requests import eventually
@@ -49,6 +52,14 @@ PATIENCE = 60.0
 WORKLOAD, EXPOSURE = ("workload", "story", "Ready"), ("workloadexposure", "story", "Ready")
 GATEWAY, RECORD = ("gateway", "default", "Programmed"), ("dnsendpoint", "httproute-story.way", "Ready")
 DEPLOYMENT = ("deployment", "story", "Available")
+
+
+@pytest.fixture(autouse=True)
+def own_network() -> Iterator[None]:
+    """All loopback addresses are this test's own: other clusters on this machine have the same."""
+    definitions()  # while there is a way out of this machine
+    with ClosedNetwork():
+        yield
 
 
 @dataclass

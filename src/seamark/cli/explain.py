@@ -166,9 +166,3 @@ def as_json(found: Summary) -> dict[str, Any]:
     ]
     hidden = [str(kind) for kind in found.hidden]
     return {"rows": rows, "troubles": troubles, "hidden": hidden, "rivals": list(found.rivals)}
-
-
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="What works, what does not, and why.")
-app.command("explain")(explain)
-app.command("status")(status)
-app.command("watch")(watch)

@@ -15,6 +15,7 @@ import uvloop
 
 from seamark.cli import console
 from seamark.cli.families import chosen
+from seamark.cli.flags import with_settings
 from seamark.cli.greeting import greet
 from seamark.core import log
 from seamark.core.clock import SystemClock
@@ -87,3 +88,6 @@ async def supervise(operator: Operator, settings: Settings) -> None:
         measuring.cancel()
         sparing.cancel()
         await health.close()
+
+
+command = with_settings(Settings, run)
