@@ -138,9 +138,12 @@ class Story:
         found = plain(asyncio.run_coroutine_threadsafe(asked, self.loop).result(60))["broken"]
         return found or {}
 
-    def until_blamed(self, *kinds: str) -> dict[str, Any]:
-        eventually(lambda: self.blamed().get("kind") in kinds, f"{kinds} is to blame", PATIENCE)
-        return self.blamed()
+    def until_blamed(self, *kinds: str, name: str = "", words: str = "") -> None:
+        def so() -> bool:
+            found = self.blamed()
+            return found.get("kind") in kinds and name in found["name"] and words in found["words"]
+
+        eventually(so, f"{kinds} is to blame", PATIENCE)
 
     def at_the_server(self, act: Callable[[], None]) -> None:
         self.loop.call_soon_threadsafe(act)
@@ -190,19 +193,19 @@ def tale(story: Story) -> None:
     eventually(lambda: len(story.all("agentendpoint")) == 1, "the edge is asked for an address", PATIENCE)
     service, endpoint = story.balanced()
     story.until_true(service, endpoint)
-    assert story.blamed() == {}
+    eventually(lambda: story.blamed() == {}, "nobody is to blame", PATIENCE)
 
     agent = ("-n", "seamark-system", "scale", "deployment/seamark-agent")
     story.kubectl(*agent, "--replicas=0")
     story.until_untrue("the agent is stopped", endpoint, service, GATEWAY)
-    assert story.until_blamed("AgentEndpoint")["name"] == endpoint[1]
+    story.until_blamed("AgentEndpoint", name=endpoint[1])
     story.kubectl(*agent, "--replicas=1")
     story.until_true(service, endpoint)
 
     story.provider.deny.add(NAME)
     story.at_the_server(lambda: story.provider.remove(NAME, "A"))
     story.until_untrue("the record is refused", RECORD)
-    assert "REFUSED" in story.until_blamed("DNSEndpoint")["words"]
+    story.until_blamed("DNSEndpoint", words="REFUSED")
     story.provider.deny.clear()
     story.until_true(service, endpoint)
 
@@ -215,7 +218,7 @@ def tale(story: Story) -> None:
     story.kubectl("patch", "httproute", "story.way", "--type=merge", "-p", '{"metadata":{"finalizers":["test/held"]}}')
     story.kubectl("delete", "httproute", "story.way", "--wait=false")
     story.until_untrue("the route is deleted")
-    assert story.until_blamed("HTTPRoute")["words"] == "it is being deleted"
+    story.until_blamed("HTTPRoute", words="it is being deleted")
     story.kubectl("patch", "httproute", "story.way", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     story.until_true(service, endpoint)  # it is made anew
     said = " ".join(f"{what.replace(' ', '_')}_s={value:.1f}" for what, value in story.seconds.items())
