@@ -73,7 +73,7 @@ class Show:
                 await self.parts.start_edge(place.node, place.folder)
             families = [one for one in self.families.values() if one.name != "gateway" or ENVOY in self.parts.have]
             chosen = await self._fitting(transport)
-            await self._apply(transport, chosen, place)
+            await self._apply(transport, families, chosen, place)
             await self._operate(transport, place, families, Progress(chosen, began))
         finally:
             await self.parts.close()
@@ -89,10 +89,12 @@ class Show:
                 typer.echo(f"without the example {one.name}: there is not {' and not '.join(missing)} here", err=True)
         return [one for one in self.examples if not one.needs - self.parts.have]
 
-    async def _apply(self, transport: HttpTransport, chosen: list[Example], place: Place) -> None:
+    async def _apply(
+        self, transport: HttpTransport, families: list[Family], chosen: list[Example], place: Place
+    ) -> None:
         applier = Applier(transport)
-        await applier.apply(one for family in self.families.values() for one in family.published())
-        await applier.apply(yaml.safe_load_all(manifests([c for f in self.families.values() for c in f.crds])))
+        await applier.apply(one for family in families for one in family.published())
+        await applier.apply(yaml.safe_load_all(manifests([crd for family in families for crd in family.crds])))
         if place.defined is not None:
             await asyncio.to_thread(place.defined)  # so that garbage collection knows the new kinds at once
         await applier.apply(self.parts.programs(place.kubeconfig, place.names, place.node))
