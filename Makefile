@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance soak manifests clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -54,6 +54,12 @@ conformance: ## the official Gateway API conformance suite, on this machine; ARG
 soak: ## all families with churn and faults on the real control plane, for MINUTES=5; needs root
 	@$(SETUP) venv controlplane gateway system
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
+
+manifests: ## what the chart and plain manifests take from the code: charts/seamark, deploy/, docs/reference
+	@$(SETUP) venv helm
+	@$(BIN)/python -m tools.chart
+	@$(BIN)/python -m tools.manifests
+	@$(BIN)/python -m tools.reference
 
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv

@@ -11,6 +11,7 @@ from random import Random
 import uvloop
 
 from seamark.cli.families import chosen
+from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
@@ -73,3 +74,6 @@ async def greet(transport: HttpTransport) -> None:
         ) from None
     if answer.status == 401:
         raise UserError("the API server does not know us (401)", hint="the token or certificate may have expired")
+
+
+command = with_settings(Settings, run)

@@ -28,6 +28,8 @@ from seamark.api.core import (
 )
 from seamark.api.gateway import Gateway
 from seamark.api.gatewayinfra import (
+    Capabilities,
+    ContainerSecurity,
     EnvoyConfig,
     EnvoyContainer,
     EnvoyDaemonSet,
@@ -39,6 +41,7 @@ from seamark.api.gatewayinfra import (
     FrontService,
     FrontServiceSpec,
     PodSecurity,
+    SeccompProfile,
     Sysctl,
 )
 from seamark.api.meta import Key, Object, ObjectMeta
@@ -56,6 +59,9 @@ CERTIFICATES = "/etc/seamark/xds"
 LOW_PORTS = Sysctl(name="net.ipv4.ip_unprivileged_port_start", value="0")
 NOBODY = 65534
 RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
+HARMLESS = ContainerSecurity(
+    allow_privilege_escalation=False, read_only_root_filesystem=True, capabilities=Capabilities(drop=("ALL",))
+)
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,7 @@ class Parts:
                 VolumeMount(name="config", mount_path="/etc/seamark/envoy", read_only=True),
                 VolumeMount(name="xds", mount_path=CERTIFICATES, read_only=True),
             ),
+            security_context=HARMLESS,
         )
         spec = EnvoyPodSpec(
             containers=(container,),
@@ -159,7 +166,9 @@ class Parts:
                 Volume(name="config", config_map=ConfigMapFiles(name=name_of(self._key))),
                 Volume(name="xds", secret=SecretFiles(secret_name=self._cluster.client_secret)),
             ),
-            security_context=PodSecurity(sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY),
+            security_context=PodSecurity(
+                sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY, seccomp_profile=SeccompProfile()
+            ),
             automount_service_account_token=False,
         )
         template = EnvoyPodTemplate(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 
+from seamark.api.meta import Key
 from seamark.api.score import Workload
 from seamark.core.controller import guarded
 from seamark.core.family import Family
 from seamark.core.rivals import Rivals
 from seamark.core.waker import Declaration
+from seamark.families.score.config import KEY
 from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
@@ -25,6 +27,11 @@ def alone(one: Declaration) -> tuple[Declaration, ...]:
     return guarded(Rivals("kind", str(Workload.RESOURCE), OURS), one)
 
 
+def config_key() -> Key:
+    """Which ConfigMap is the platform's configuration: `SEAMARK_SCORE_NAMESPACE` names another namespace for it."""
+    return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
+
+
 def kubernetes_runtime() -> tuple[Declaration, ...]:
     """Only whoever is in the cluster's network can tell whether a cluster-local endpoint answers."""
     return runtime(Options(inside="KUBERNETES_SERVICE_HOST" in os.environ))
@@ -34,7 +41,7 @@ ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: (configuration(), *alone(orchestrator()), provisioner()),
+    controllers=lambda: (configuration(config_key()), *alone(orchestrator(config_key())), provisioner(config_key())),
 )
 REGISTRAR = Family(
     name="score-registrar",
@@ -46,7 +53,7 @@ MIRROR = Family(
     name="score-mirror",
     summary="Workload: its endpoint is what its runtime published",
     crds=(),
-    controllers=lambda: alone(mirror()),
+    controllers=lambda: alone(mirror(config_key())),
 )
 RUNTIME = Family(
     name="score-runtime",
