@@ -18,7 +18,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance report clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -53,6 +53,10 @@ conformance: ## the official Gateway API conformance suite, on this machine; ARG
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv
 	@$(PYTHON) -m tools.lock $(ARGS)
+
+report: ## the latest results of bench, soak and simulation as one page with plots
+	@$(SETUP) venv
+	@$(BIN)/python -m tools.report $(ARGS)
 
 clean: ## remove what was built here (the control plane stays in the user's cache)
 	rm -rf .venv .venv.lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
