@@ -78,8 +78,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _run(one: dict[str, Any]) -> Run:
-    words = (str(one.get(name, "")) for name in ("tool", "family", "part", "date", "commit"))
-    return Run(*words, one.get("numbers") or {}, one.get("drawn") or {})
+    tool, family, part, date, commit = (str(one.get(name, "")) for name in ("tool", "family", "part", "date", "commit"))
+    return Run(tool, family, part, date, commit, one.get("numbers") or {}, one.get("drawn") or {})
 
 
 def _memory(path: Path) -> Memory:

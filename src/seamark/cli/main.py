@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ import seamark
 from seamark.cli import (
     agent,
     cluster,
+    completion,
     console,
     crds,
     dev,
@@ -30,7 +32,7 @@ from seamark.cli.serve import serve
 from seamark.core.errors import SeamarkError, UserError
 from seamark.core.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Endpoints that tell the truth.")
 app.command("run")(with_settings(Settings, run))
 app.command("dev")(dev.dev)
 app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
@@ -39,6 +41,7 @@ app.command("console")(console.console)
 app.command("explain")(explain.explain)
 app.command("status")(explain.status)
 app.command("watch")(explain.watch)
+app.command("completion")(completion.command(app))
 app.command("edge")(edge.command)
 app.command("agent")(agent.command)
 cluster.app.command("serve")(serve)
@@ -66,8 +69,9 @@ def options(
 
 
 def main() -> None:
+    plugin = Path(sys.argv[0]).name == "kubectl-seamark"
     try:
-        app()
+        app(prog_name="kubectl seamark" if plugin else "seamark")
     except UserError as error:
         typer.echo(f"seamark: {error.message}", err=True)
         sys.exit(2)
