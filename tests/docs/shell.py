@@ -94,7 +94,7 @@ class Shell:
         out, _ = self._files()
         script = out.with_suffix(".sh")
         script.write_text(text.rstrip().removesuffix("&"))
-        self._type(f"setsid bash {script} >{out} 2>&1 </dev/null & echo $! >>{self._running}")
+        self._type(f'setsid bash -c "$(cat {script})" >{out} 2>&1 </dev/null & echo $! >>{self._running}')
 
         def speaks() -> bool:
             said = out.read_text(errors="replace") if out.exists() else ""
@@ -147,7 +147,7 @@ def difference(shown: tuple[str, ...], said: str) -> str:
     lines = iter(said.splitlines())
     for line in shown:
         pattern = loose(line)
-        if not any(pattern.search(one) for one in lines):
+        if not any(pattern.fullmatch(one.strip()) for one in lines):
             return f"the page shows a line that did not come: {line}"
     return ""
 

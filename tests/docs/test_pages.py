@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.reading import Command, Save, Step, steps
 from tests.docs.shell import Shell, difference
-from tests.docs.worlds import Words, World, cluster, dev, with_name_server, with_ports
+from tests.docs.worlds import Words, World, after_external_dns, cluster, dev, with_an_edge, with_name_server, with_ports
 from tools.setup import ROOT
 
 # What can't be run here, by the beginning of the command; and why.
@@ -35,8 +35,10 @@ WORLDS: dict[str, World] = {
     "docs/guides/dns.md": with_name_server,
     "docs/guides/edge.md": with_ports,
     "docs/guides/loadbalancer.md": with_ports,
-    "docs/migration/external-dns.md": with_name_server,
+    "docs/migration/external-dns.md": after_external_dns,
+    "docs/migration/ngrok-operator.md": with_an_edge,
 }
+GIVEN = Path(__file__).parent / "given"  # what was there before, by the name of the page
 PAGES = [ROOT / "README.md", ROOT / "docs" / "concepts.md"]
 PAGES += [page for folder in ("guides", "migration") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
 WITH_COMMANDS = {
@@ -58,6 +60,8 @@ def followed(page: str, directory: Path) -> Iterator[tuple[Shell, Words]]:
     with WORLDS.get(page, cluster)(directory) as (environment, words):
         shell = Shell(directory, environment)
         try:
+            if (given := GIVEN / f"{Path(page).stem}.sh").exists():
+                shell.follow(Command(f"bash -e {given}", (), 0))
             yield shell, words
         finally:
             shell.close()

@@ -15,7 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from tests.dns.servers import SECRET, ZONE, Bind
+import dns.query
+from dns.update import UpdateMessage
+
+from tests.dns.servers import KEY, SECRET, ZONE, Bind
+from tests.edge.running import RunningEdge
 from tests.edge.services import free_port
 from tools.setup import ROOT
 
@@ -72,9 +76,46 @@ def with_name_server(directory: Path) -> Iterator[tuple[dict[str, str], Words]]:
                 "TSIG_NAME=seamark": "TSIG_NAME=seamark-key",
                 "TSIG_SECRET=…": f"TSIG_SECRET={SECRET}",
             }
-            yield environment, words
+            yield {**environment, "ZONE": ZONE}, words
     finally:
         server.close()
+
+
+@contextmanager
+def after_external_dns(directory: Path) -> Iterator[tuple[dict[str, str], Words]]:
+    """The same, with a record in the zone as ExternalDNS writes it."""
+    value = '"heritage=external-dns,external-dns/owner=my-cluster,external-dns/resource=crd/default/www"'
+
+    with with_name_server(directory) as (environment, words):
+        host, _, port = words["192.0.2.53"].rpartition(":")
+        key = KEY.key()
+        update = UpdateMessage(ZONE, keyring={key.name: key}, keyname=key.name)
+        update.add(f"www.{ZONE}.", 300, "A", "192.0.2.1")
+        update.add(f"a-www.{ZONE}.", 300, "TXT", value)
+        assert dns.query.tcp(update, host, port=int(port), timeout=10).rcode() == 0
+        yield environment, words
+
+
+@contextmanager
+def with_an_edge(directory: Path) -> Iterator[tuple[dict[str, str], Words]]:
+    """A cluster, and an edge that stands for ngrok's cloud, with an address that is reserved there."""
+    edge = RunningEdge(directory / ".edge")
+    try:
+        code, reserved = edge.api("POST", "/reserved_addrs", {})
+        assert code < 300, reserved
+        place = f"{edge.api_url} SEAMARK_BINDINGS_EDGE_CA={edge.ca}"
+        words = {
+            "SEAMARK_LB_PROVIDER=ngrok": f"SEAMARK_LB_API_URL={edge.api_url}",
+            "SEAMARK_LB_API_KEY=…": f"SEAMARK_LB_API_KEY={edge.api_key}",
+            "SEAMARK_BINDINGS_EDGE=ngrok": f"SEAMARK_BINDINGS_EDGE=seamark SEAMARK_BINDINGS_EDGE_URL={place}",
+            "SEAMARK_BINDINGS_EDGE_KEY=…": f"SEAMARK_BINDINGS_EDGE_KEY={edge.api_key}",
+            "SEAMARK_AGENT_TOKEN=…": f"SEAMARK_AGENT_TOKEN={edge.token}",
+            "--provider ngrok": f"--server {edge.address} --ca {edge.ca}",
+        }
+        with cluster(directory) as (environment, _):
+            yield {**environment, "RESERVED": reserved["addr"]}, words
+    finally:
+        edge.close()
 
 
 @contextmanager

@@ -75,14 +75,36 @@ def watch(namespace: Only = "", kubeconfig: Kubeconfig = "", context: Context = 
 
 
 async def follow(namespace: str, kubeconfig: str, context: str) -> None:
+    screen = Console(highlight=False)
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
-        with Live(console=Console(highlight=False), auto_refresh=False) as live:
+        with Live(console=screen, auto_refresh=False) if screen.is_terminal else Changes(screen) as live:
             while True:
                 live.update(table(await summarise(Reader(transport), namespace)), refresh=True)
                 await asyncio.sleep(EVERY)
     finally:
         await transport.close()
+
+
+class Changes:
+    """What is shown live, for a file or a program: each state once, one below the other."""
+
+    def __init__(self, screen: Console) -> None:
+        self._screen = screen
+        self._last = ""
+
+    def __enter__(self) -> Changes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, shown: RenderableType, *, refresh: bool) -> None:
+        with self._screen.capture() as capture:
+            self._screen.print(shown, soft_wrap=True)
+        if refresh and capture.get() != self._last:
+            self._last = capture.get()
+            typer.echo(self._last)
 
 
 async def reading(kubeconfig: str, context: str, ask: Callable[[Reader], Awaitable[V]]) -> V:
