@@ -47,6 +47,7 @@ class Summary:
     troubles: tuple[Trouble, ...]
     hidden: tuple[Resource, ...]  # kinds that whoever asks may not list
     installed: bool  # the cluster has at least one of our kinds
+    readable: bool = True  # and whoever asks may list one at least
 
 
 async def summarise(reader: Reader, namespace: str = "") -> Summary:
@@ -55,7 +56,7 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
     rows: dict[tuple[str, Resource, str], Row] = {}
     troubles: list[Trouble] = []
     hidden: list[Resource] = []
-    installed = False
+    installed = readable = False
     for (family, kind), found in zip(asked, lists, strict=True):
         if isinstance(found, Missing):
             continue
@@ -63,13 +64,14 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
         if isinstance(found, Forbidden):
             hidden.append(kind)
             continue
+        readable = True
         for raw in found:
             trouble = _look(kind, raw)
             at = (family, kind, trouble.key.namespace)
             rows.setdefault(at, Row(family, kind, trouble.key.namespace)).counts[trouble.truth] += 1
             if trouble.truth.broken:
                 troubles.append(trouble)
-    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed)
+    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed, readable)
 
 
 def _look(kind: Resource, raw: Raw) -> Trouble:
