@@ -275,14 +275,25 @@ def _back(now: State, before: State | None) -> Iterator[str]:
             yield f"{name or 'the status'} went from generation {known[name]} back to {observed}"
 
 
-@rule(15, "A status write speaks of one generation: on the status and on every condition.")
+@rule(15, "A status write speaks of one generation: on the status and on every condition of that writer.")
 def _together(now: State, before: State | None) -> Iterator[str]:
     observed = now.status.get("observedGeneration")
     if observed is None or before is None or before.status.get("observedGeneration") == observed:
         return
-    for (_, name), condition in now.conditions().items():
-        if condition.get("observedGeneration", observed) != observed:
+    others = _of_other_writers(now)
+    for (place, name), condition in now.conditions().items():
+        if (place or name not in others) and condition.get("observedGeneration", observed) != observed:
             yield f"the status speaks of generation {observed}, {name} of {condition['observedGeneration']}"
+
+
+def _of_other_writers(now: State) -> set[str]:
+    """Conditions of writers who do not own `observedGeneration`: each of those names its own generation."""
+    owned: dict[bool, set[str]] = {True: set(), False: set()}
+    for entry in now.metadata.get("managedFields") or ():
+        fields = entry.get("fieldsV1", {}).get("f:status", {})
+        types = {json.loads(key[2:])["type"] for key in fields.get("f:conditions", {}) if key.startswith("k:")}
+        owned["f:observedGeneration" in fields] |= types
+    return owned[False] - owned[True]
 
 
 @rule(16, "A status write leaves nothing True that was not observed for the present generation.")

@@ -73,14 +73,14 @@ class Bout:
         self.namespace = namespace
         arena.ask_both("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
         self._players = (Player(arena.real, namespace), Player(arena.store, namespace))
-        self._starts = tuple(self._revision(player) for player in self._players)
+        self._starts = self._revisions()
         self.mismatches: list[str] = []
 
-    @staticmethod
-    def _revision(player: Player) -> str:
-        reply = player.side.ask("GET", f"/api/v1/namespaces/{player.namespace}", {}, b"", "")
-        version: str = reply.body["metadata"]["resourceVersion"]
-        return version
+    def _revisions(self) -> tuple[str, ...]:
+        """Where each side stands now: what a list says, whatever its kind."""
+        path = f"/api/v1/namespaces/{self.namespace}/configmaps"
+        replies = [player.side.ask("GET", path, {"limit": "1"}, b"", "") for player in self._players]
+        return tuple(reply.body["metadata"]["resourceVersion"] for reply in replies)
 
     def play(self, *moves: Move, user: str = "admin") -> None:
         for move in moves:
@@ -105,7 +105,10 @@ class Bout:
                 player.side.ask("PUT", f"{path}/finalize", {}, body, "application/json")
 
     def compare_events(self, samples: Iterable[Sample]) -> None:
-        """Every event since the start, up to an object made for that."""
+        """Every event since the start, or since the last comparison, up to an object made for that.
+
+        The real API server remembers a minute or so of events: compare before that has passed.
+        """
         for sample in samples:
             moves = Moves(sample)
             self.play(next(move for move in moves.creates("zz-last") if move.row[2] == "plain"))
@@ -120,6 +123,7 @@ class Bout:
             if found:
                 self.mismatches.append("\n    ".join([f"events of {sample.kind}", *found]))
             self.clean(moves, "zz-last")
+        self._starts = self._revisions()
 
     def check(self) -> None:
         assert not self.mismatches, f"{len(self.mismatches)} answers differ\n" + "\n".join(self.mismatches[:20])

@@ -52,7 +52,7 @@ def test_every_move_has_the_same_answer(arena: Arena, sample: Sample) -> None:
                 if situation == "there" and move.method != "GET":
                     bout.play(follow_up)  # shows what the move left behind, claims included
                 bout.clean(moves, "a")
-    bout.compare_events([sample])
+        bout.compare_events([sample])
     bout.check()
 
 

@@ -133,6 +133,19 @@ def test_an_honest_history_breaks_no_rule(history: list[dict[str, Any]]) -> None
     assert check(history, ours=OURS) == []
 
 
+def test_each_of_two_writers_speaks_of_the_generation_that_it_has_looked_at() -> None:
+    def owned(fields: dict[str, Any], *types: str) -> dict[str, Any]:
+        return {"fieldsV1": {"f:status": {"f:conditions": {f'k:{{"type":"{name}"}}': {} for name in types}, **fields}}}
+
+    before = state(condition("Lit"), condition("Ready"), generation=2)
+    after = state(condition("Lit"), condition("Ready", observedGeneration=2), generation=2, observed=2)
+    for other, broken in (("Lit", False), ("Else", True)):
+        mine = {"Ready", "Lit"} - {other}
+        fields = [owned({"f:observedGeneration": {}}, *mine), owned({}, other)]
+        history = [{**one, "metadata": {**one["metadata"], "managedFields": fields}} for one in (before, after)]
+        assert (15 in {violation.rule for violation in check(history)}) is broken
+
+
 def test_conditions_of_others_are_their_own_business() -> None:
     foreign = {"type": "Foreign", "status": "Perhaps"}
     assert check([state(condition("Lit"), condition("Ready"), foreign)], ours=OURS) == []

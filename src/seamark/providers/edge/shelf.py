@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -32,6 +32,8 @@ class Shelf:
     - What we made or deleted while a listing was under way counts, whatever the listing says.
     - After a lost reply, or a surprise, it is listed again before anything else is decided.
     - An edge that does not answer for a moment changes nothing; past `stands` whoever asks is told.
+    - What stands in the way of a new one, and has the mark of an object of the same name with another uid, is taken
+      over: a name is used by one object at a time, so that one is gone (after a restore of the cluster's past, say).
     - Of two objects with one owner (made before a crash that neither saw) the older one counts, the other is deleted.
     """
 
@@ -73,14 +75,28 @@ class Shelf:
                 # It may have been made after all. If so, it has our mark.
                 self._found = None
                 found = await self._view()
-                if owner not in found:
+                if owner in found:
+                    return found[owner]
+                if (namesake := _namesake(found, owner, body)) is None:
                     raise
-                return found[owner]
+                return await self._inherit(owner, namesake, found[namesake], body)
             except BaseException:
                 self._found = None  # given up in the middle: nobody knows what came of it
                 raise
             self._note(owner, made)
             return made
+
+    async def _inherit(self, owner: Owner, former: Owner, item: Fields, body: Fields) -> Fields:
+        """Take over what stands in our way and was made for an object of the same name that is no more."""
+        mark = {"metadata": _marked(owner, body)}
+        try:
+            taken = await self._calls.update(self._kind, item["id"], mark)
+        except BaseException:
+            self._found = None
+            raise
+        self._note(former, None)
+        self._note(owner, taken)
+        return taken
 
     async def change(self, owner: Owner, body: Fields) -> Fields:
         async with self._turn(owner):
@@ -197,6 +213,15 @@ class Shelf:
 class _Turn:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
+
+
+def _namesake(found: dict[Owner, Fields], owner: Owner, body: Fields) -> Owner | None:
+    """Who owns what stands in the way, if it is an object of our own name with another uid."""
+    place = {name: body[name] for name in ("domain", "url") if name in body}
+    for other, item in found.items():
+        if replace(other, uid=owner.uid) == owner and place and place.items() <= item.items():
+            return other
+    return None
 
 
 def _marked(owner: Owner, body: Fields) -> str:

@@ -141,7 +141,7 @@ class EdgeContract:
         async def case(world: World) -> None:
             taken = await world.provider.reserve_domain(OWNER, "taken.example.com")
             with pytest.raises(Exists):
-                await world.provider.reserve_domain(replace(OWNER, uid="uid-2"), "taken.example.com")
+                await world.provider.reserve_domain(replace(OWNER, name="other"), "taken.example.com")
             assert (await world.provider.owned(OWNER.cluster)).domains == (taken,)
 
         self.run(case)
@@ -176,7 +176,22 @@ class EdgeContract:
             wanted = EndpointSpec(f"tcp://{address.addr}", policy=DENY)
             await world.provider.open_endpoint(OWNER, wanted)
             with pytest.raises(Exists):
-                await world.provider.open_endpoint(replace(OWNER, uid="uid-2"), wanted)
+                await world.provider.open_endpoint(replace(OWNER, name="other"), wanted)
+
+        self.run(case)
+
+    def test_what_an_object_of_the_same_name_left_is_taken_over(self) -> None:
+        """It can't be there any more: a name is used by one object at a time."""
+
+        async def case(world: World) -> None:
+            heir = replace(OWNER, uid="uid-2")
+            domain = await world.provider.reserve_domain(OWNER, "left.example.com")
+            url = f"tcp://{(await world.provider.reserve_address(OWNER)).addr}"
+            endpoint = await world.provider.open_endpoint(OWNER, EndpointSpec(url))
+            taken = await world.another().reserve_domain(heir, "left.example.com")
+            opened = await world.provider.open_endpoint(heir, EndpointSpec(url))
+            assert (taken.id, taken.owner) == (domain.id, heir)
+            assert (opened.id, opened.owner) == (endpoint.id, heir)
 
         self.run(case)
 

@@ -15,7 +15,7 @@ from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.endpoints import named_policy
-from seamark.families.loadbalancer.names import FINALIZER
+from seamark.families.loadbalancer.names import FINALIZER, MADE_FROM
 from seamark.families.loadbalancer.service.notices import announce
 from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
 from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
@@ -42,7 +42,8 @@ class Wiring:
 
     def observe(self, view: View, service: Service, results: Results) -> Seen | None:
         ours = self.ours(service)
-        if not ours and not touched(service):
+        agents, clouds = view.by(self._agents, service.uid), view.by(self._clouds, service.uid)
+        if not ours and not touched(service) and not any(map(made_by_us, (*agents, *clouds))):
             return None
         drained = bool(self._options.drain)
         if drained and FINALIZER not in (service.metadata.finalizers or ()):
@@ -52,8 +53,8 @@ class Wiring:
             service,
             wanted,
             results,
-            agents=view.by(self._agents, service.uid),
-            clouds=view.by(self._clouds, service.uid),
+            agents=agents,
+            clouds=clouds,
             options=self._options,
             timing=self._work.timing,
         )
@@ -110,6 +111,10 @@ def touched(service: Service) -> bool:
     types = {condition.name for condition in CONDITIONS}
     said = service.status is not None and any(one.type in types for one in service.status.conditions or ())
     return said or FINALIZER in (service.metadata.finalizers or ()) or any(map(service.annotation, ANNOTATIONS))
+
+
+def made_by_us(child: Object) -> bool:
+    return bool(child.annotation(MADE_FROM))
 
 
 def domain_of(view: View, seen: Seen) -> Domain | None:

@@ -28,6 +28,7 @@ ACCEPTED = ConditionType(
         "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
         "Taken": "Another Service has the address or domain; the first keeps it",
         "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
+        "DomainRefused": "The edge refused the domain, or another has it; the message has its words",
         "TrafficPolicyError": "The policy is missing or can't be read; the last good one stays in force",
         "EndpointRefused": "The API server or the edge refused an endpoint; the message has its words",
     },

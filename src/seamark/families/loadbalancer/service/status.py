@@ -67,6 +67,8 @@ def accepted_as(seen: Seen, wish: Wish | Mistake, answers: Answers) -> Condition
         return ACCEPTED.false("TrafficPolicyError", seen.policy.error)
     if refused := next(iter(answers.refusals.values()), None):
         return ACCEPTED.false("EndpointRefused", refused.message)
+    if seen.domain is not None and (created := said(seen.domain, "DomainCreated")) and created.status == "False":
+        return ACCEPTED.false("DomainRefused", created.message)
     return of_endpoints(seen) or ACCEPTED.true("Accepted", "The Service can be reached as it asks")
 
 
@@ -123,7 +125,9 @@ def _missing(seen: Seen, wish: Wish, accepted: Condition, edge: object) -> Condi
     if isinstance(edge, NotYet) or (fixed_address(wish) and found(seen, wish) is None):
         return ASSIGNED.not_yet("Reserving", "The edge has not answered yet")
     if wish.place.scheme == "tls" and front(seen, wish.place) is not None:
-        return ASSIGNED.not_yet("WaitingForDomain", "The domain is not reserved yet")
+        before = said(seen.service, ASSIGNED.name)  # what kept it from being accepted is over: that word falls
+        say = ASSIGNED.unknown if before is not None and before.reason == "NotAccepted" else ASSIGNED.not_yet
+        return say("WaitingForDomain", "The domain is not reserved yet")
     return ASSIGNED.not_yet("WaitingForEndpoint", "The endpoint is not made yet")
 
 

@@ -156,10 +156,10 @@ def observed(
     view: View, exposure: WorkloadExposure, results: Results, rendered: Reports[Rendered], options: Options
 ) -> Published:
     key = exposure.key
-    plan = view.intent(WorkloadPlan, key)
+    plan = same_workload(view.intent(WorkloadPlan, key), exposure)
     values = (plan.spec.resolved_values if plan else None) or {}
     stateful = values.get("kind") == "StatefulSet"
-    service = ours(view.get(Service, key)) if values.get("ports") else None
+    service = rendered_of(plan, view.get(Service, key)) if values.get("ports") else None
     routes = view.by(ROUTES, key) if service else ()
     parents = [gateway_key(route, one) for route in routes for one in (route.status and route.status.parents) or ()]
     found = {one: view.get(Gateway, one) for one in dict.fromkeys(parents)}
@@ -167,7 +167,9 @@ def observed(
         exposure=exposure,
         plan=plan,
         rendered=next(iter(view.reports(rendered, key).values()), None),
-        rollout=ours(view.get(StatefulSet, key)) if stateful else ours(view.get(Deployment, key)),
+        rollout=rendered_of(plan, view.get(StatefulSet, key))
+        if stateful
+        else rendered_of(plan, view.get(Deployment, key)),
         service=service,
         services=view.by(SERVICES, key) if service else (),
         ingresses=view.by(INGRESSES, key) if service else (),
@@ -183,6 +185,17 @@ def observed(
     return replace(seen, records=tuple(records.values()))
 
 
-def ours(child: T | None) -> T | None:
-    """What somebody else has under that name is not what we rendered, and nothing is said of it."""
-    return child if child is not None and child.label(MANAGED_BY) == MANAGER else None
+def same_workload(plan: WorkloadPlan | None, exposure: WorkloadExposure) -> WorkloadPlan | None:
+    """A plan of a Workload that is gone, under the same name, says nothing about this one."""
+    return plan if plan is not None and owners(plan) & owners(exposure) else None
+
+
+def rendered_of(plan: WorkloadPlan | None, child: T | None) -> T | None:
+    """What somebody else has under that name, or what is left of a namesake's plan, is not what was rendered."""
+    if plan is None or child is None or child.label(MANAGED_BY) != MANAGER:
+        return None
+    return child if plan.uid in owners(child) else None
+
+
+def owners(one: Object) -> set[str]:
+    return {reference.uid for reference in one.metadata.owner_references or ()}
