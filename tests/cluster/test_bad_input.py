@@ -34,6 +34,7 @@ STAYING = {  # and those that stay: what may still come, rights and kinds, they 
     "forwarder": "forwarder",
     "kubelet": "cluster kubelet --network loopback",
 }
+EVERY = {**ENDING, **STAYING}
 Said = Callable[..., str]
 
 
@@ -80,7 +81,7 @@ def changed(kubeconfig: Path, to: Path, change: Callable[[dict[str, Any]], None]
     return to
 
 
-@pytest.mark.parametrize("command", {**ENDING, **STAYING}.values(), ids=list({**ENDING, **STAYING}))
+@pytest.mark.parametrize("command", EVERY.values(), ids=list(EVERY))
 def test_a_kubeconfig_that_leads_nowhere(command: str, said: Said, bare: Running, tmp_path: Path) -> None:
     good = bare.cluster.kubeconfig
     assert "no kubeconfig at" in said(command, tmp_path / "nowhere")
