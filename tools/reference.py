@@ -17,6 +17,7 @@ from seamark.core.rbac import grants, rules
 from seamark.core.settings import Field, Settings, declared
 from seamark.edge.metrics import EdgeMetrics
 from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.forwarder.metrics import ForwarderMetrics
 from seamark.providers.edge.agent.metrics import AgentMetrics
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -53,7 +54,16 @@ def metrics() -> str:
     counted = CollectorRegistry()
     counted.register(AgentMetrics(lambda: (0, 0, False)))
     agent = table(heads, _metrics(counted))
-    return f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}\n## Of an agent\n\n{agent}"
+    forwarder = table(heads, _metrics(ForwarderMetrics().registry))
+    text = f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}\n## Of an agent\n\n{agent}"
+    text += f"\n## Of a forwarder\n\n{forwarder}"
+    for family in FAMILIES.values():
+        own = CollectorRegistry()
+        for collector in dict.fromkeys(one for controller in family.controllers() for one in controller.collectors):
+            own.register(collector)
+        if rows := list(_metrics(own)):
+            text += f"\n## Of {family.name}\n\n{table(heads, rows)}"
+    return text
 
 
 def _metrics(registry: CollectorRegistry) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """Set-up that every make target does for itself, and that costs nothing the second time.
 
-python -m tools.setup [venv] [controlplane] [system] [gateway] [conformance]
+python -m tools.setup [venv] [controlplane] [system] [gateway] [conformance] [helm]
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ GATEWAY = (
     "from seamark.providers.dataplane.envoy.binary import install; install()"
 )
 SUITE = "from tests.conformance.suite import built; built()"
+HELM = "from tools.helm import built; built()"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--progress-bar", "off")
 
 
@@ -54,6 +55,7 @@ def ensure(parts: Sequence[str], root: Path) -> None:
         "system": system_packages,
         "gateway": gateway_programs,
         "conformance": conformance_suite,
+        "helm": helm,
     }
     for part in parts:
         if part not in steps:
@@ -97,6 +99,11 @@ def gateway_programs(root: Path) -> None:
 def conformance_suite(root: Path) -> None:
     """The official conformance suite and its backend, compiled once into the user's cache."""
     _with_our_python(root, SUITE, "the conformance suite can't be compiled")
+
+
+def helm(root: Path) -> None:
+    """Helm, compiled once into the user's cache."""
+    _with_our_python(root, HELM, "Helm can't be compiled")
 
 
 def _with_our_python(root: Path, program: str, trouble: str) -> None:

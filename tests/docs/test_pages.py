@@ -16,12 +16,19 @@ from tools.setup import ROOT
 # What can't be run here, by the beginning of the command; and why.
 NOT_HERE = {
     "make test": "it would run itself",
+    "docker": "there is no container engine here",
+    "helm": "there is no Helm here; tests/install tries what the chart makes on a real control plane",
     "make run": "tests/cluster/test_dev.py starts what it starts; its set-up is that of the stage",
 }
 # The same for single pages.
 NOT_HERE_ON = {
     "docs/guides/cluster.md": {
         "seamark cluster kubelet": "tests/cluster/test_kubelet.py does, in a network of its own"
+    },
+    "docs/guides/install.md": {
+        "seamark status": "it comes after what Helm would have installed",
+        "cat kustomization.yaml": "the file is the reader's own",
+        "kubectl": "it needs the image; tests/install applies deploy/ on a real control plane",
     },
     "docs/guides/loadbalancer.md": {
         "curl": "the agent would have to run in a Pod; tests/cluster/test_loadbalancer_whole.py has it there",

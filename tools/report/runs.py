@@ -10,8 +10,6 @@ from typing import Any
 
 from tools.results import RUNS
 
-MEGABYTE = 1e6
-
 
 @dataclass(frozen=True)
 class Run:
@@ -61,7 +59,7 @@ class Results:
 
 def read(folder: Path) -> Results:
     runs = [_run(one) for path in sorted(folder.glob(f"*/{RUNS}")) for one in _lines(path)]
-    soaks = [_memory(path) for path in sorted((*folder.glob("soak*.jsonl"), *folder.glob("soak/soak*.jsonl")))]
+    soaks = [_memory(path) for path in sorted(folder.glob("soak*.jsonl"))]
     ordered = sorted(runs, key=lambda run: run.date)
     return Results(tuple(ordered), tuple(soak for soak in soaks if len(soak.samples) > 1))
 
@@ -87,9 +85,7 @@ def _memory(path: Path) -> Memory:
 
 
 def _samples(lines: Iterable[dict[str, Any]]) -> Iterator[tuple[float, float]]:
-    began: float | None = None
     for one in lines:
-        moment, rss = one.get("time"), one.get("rss")
-        if isinstance(moment, int | float) and isinstance(rss, int | float):
-            began = moment if began is None else began
-            yield (moment - began) / 3600, rss / MEGABYTE
+        seconds, megabytes = one.get("seconds"), one.get("rss_mb")
+        if isinstance(seconds, int | float) and isinstance(megabytes, int | float):
+            yield seconds / 3600, megabytes

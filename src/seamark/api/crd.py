@@ -151,7 +151,10 @@ class CRD:
 
 def manifests(crds: Iterable[CRD]) -> str:
     """All of them as one YAML stream, in the order given."""
-    documents = [crd.manifest() for crd in crds]
+    return written(crd.manifest() for crd in crds)
+
+
+def written(documents: Iterable[dict[str, Any]]) -> str:
     return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=120, explicit_start=True, allow_unicode=True)
 
 

@@ -18,10 +18,21 @@ class EnvoyConfig(ConfigMap, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = ConfigMap.RESOURCE
 
 
+class Capabilities(Wire, frozen=True, kw_only=True):
+    drop: tuple[str, ...] | None = None
+
+
+class ContainerSecurity(Wire, frozen=True, kw_only=True):
+    allow_privilege_escalation: bool | None = None
+    read_only_root_filesystem: bool | None = None
+    capabilities: Capabilities | None = None
+
+
 class EnvoyContainer(Container, frozen=True, kw_only=True):
     OURS: ClassVar = ("command", "args", "env", "ports", "volume_mounts")
 
     resources: Compute = Compute()
+    security_context: ContainerSecurity | None = None
 
 
 class Sysctl(Wire, frozen=True, kw_only=True):
@@ -29,10 +40,15 @@ class Sysctl(Wire, frozen=True, kw_only=True):
     value: str
 
 
+class SeccompProfile(Wire, frozen=True, kw_only=True):
+    type: str = "RuntimeDefault"
+
+
 class PodSecurity(Wire, frozen=True, kw_only=True):
     sysctls: tuple[Sysctl, ...] | None = None
     run_as_non_root: bool | None = None
     run_as_user: int | None = None
+    seccomp_profile: SeccompProfile | None = None
 
 
 class EnvoyPodSpec(Wire, frozen=True, kw_only=True):

@@ -35,27 +35,29 @@ class Place:
         return " ".join(word for word, _ in self.words)
 
 
-def command(app: typer.Typer) -> Callable[[str], None]:
-    """The command that prints the script for `app`."""
+def completion(shell: Shell) -> None:
+    """Print a script that completes our commands: `source <(seamark completion bash)`."""
+    if shell not in SCRIPTS:
+        raise UserError(f"there is no completion for {shell!r}", hint=f"there are {', '.join(SCRIPTS)}")
+    typer.echo(SCRIPTS[shell](list(every_place())), nl=False)
 
-    def completion(shell: Shell) -> None:
-        """Print a script that completes our commands: `source <(seamark completion bash)`."""
-        if shell not in SCRIPTS:
-            raise UserError(f"there is no completion for {shell!r}", hint=f"there are {', '.join(SCRIPTS)}")
-        typer.echo(SCRIPTS[shell](list(places(typer.main.get_command(app)))), nl=False)
 
-    return completion
+def every_place() -> Iterator[Place]:
+    from seamark.cli.main import app  # noqa: PLC0415  # it has this command, too
+
+    return places(typer.main.get_command(app))
 
 
 def places(declared: Any, path: tuple[str, ...] = ()) -> Iterator[Place]:
     """Every command of the tree, the outermost first."""
-    below: dict[str, Any] = getattr(declared, "commands", {})
-    words = [(name, _first_line(one.help)) for name, one in sorted(below.items())]
+    names = sorted(declared.list_commands(None)) if hasattr(declared, "list_commands") else []
+    below = {name: declared.get_command(None, name) for name in names}
+    words = [(name, _first_line(one.help)) for name, one in below.items()]
     if path == ("explain",):
         words += [(f"{kind.kind.lower()}/", f"a {kind.kind}") for kind in KINDS]
     words += sorted(_flags(declared))
     yield Place(path, tuple(words), bool(below))
-    for name, one in sorted(below.items()):
+    for name, one in below.items():
         yield from places(one, (*path, name))
 
 
@@ -165,9 +167,7 @@ SCRIPTS: dict[str, Callable[[Sequence[Place]], str]] = {"bash": bash, "zsh": zsh
 
 def for_kubectl() -> None:
     """What kubectl runs to complete its plugin: the words so far come in, what may follow goes out, a line each."""
-    from seamark.cli.main import app  # noqa: PLC0415  # it has this command, too
-
-    known = {one.path: one for one in places(typer.main.get_command(app))}
+    known = {one.path: one for one in every_place()}
     *before, begun = sys.argv[1:] or [""]
     at: tuple[str, ...] = ()
     for word in before:

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
-from seamark.api.crd import CRD, manifests
+from seamark.api.crd import CRD, written
+from seamark.cli.families import FAMILIES
 from seamark.core.errors import UserError
+from seamark.lifecycle.definitions import marked
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these, by kind, plural or short name.")]
 Directory = Annotated[Path | None, typer.Option("--into", help="Write a file for each into this directory.")]
@@ -22,11 +24,11 @@ def command(crds: Sequence[CRD]) -> Callable[..., None]:
         """Print the CustomResourceDefinitions, ready for `kubectl apply -f -`."""
         wanted = chosen(crds, names or ())
         if directory is None:
-            typer.echo(manifests(wanted), nl=False)
+            typer.echo(written(marked(wanted)), nl=False)
             return
         directory.mkdir(parents=True, exist_ok=True)
         for crd in wanted:
-            (directory / f"{crd.name}.yaml").write_text(manifests([crd]))
+            (directory / f"{crd.name}.yaml").write_text(written(marked([crd])))
 
     return print_crds
 
@@ -43,3 +45,6 @@ def chosen(crds: Sequence[CRD], names: Sequence[str]) -> list[CRD]:
 def _goes_by(crd: CRD, name: str) -> bool:
     resource = crd.resource
     return name.lower() in (resource.kind.lower(), resource.plural, crd.name, *crd.short_names)
+
+
+crds = command([crd for family in FAMILIES.values() for crd in family.crds])

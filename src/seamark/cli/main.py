@@ -1,56 +1,69 @@
-"""The command line's front door. A person's mistake is one line on stderr and exit code 2, never a traceback."""
+"""The command line's front door. A person's mistake is one line on stderr and exit code 2, never a traceback.
+
+- A command is imported when it is asked for: to start one, and to wait for it, costs what that one needs.
+"""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import seamark
-from seamark.cli import (
-    agent,
-    cluster,
-    completion,
-    console,
-    crds,
-    dev,
-    dns,
-    edge,
-    explain,
-    forwarder,
-    gateway,
-    kubelet,
-    roles,
-    score,
-)
-from seamark.cli.families import FAMILIES
-from seamark.cli.flags import with_settings
-from seamark.cli.run import run
-from seamark.cli.serve import serve
 from seamark.core.errors import SeamarkError, UserError
-from seamark.core.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Endpoints that tell the truth.")
-app.command("run")(with_settings(Settings, run))
-app.command("dev")(dev.dev)
-app.command("crds")(crds.command([crd for family in FAMILIES.values() for crd in family.crds]))
-app.command("roles")(roles.roles)
-app.command("console")(console.console)
-app.command("explain")(explain.explain)
-app.command("status")(explain.status)
-app.command("watch")(explain.watch)
-app.command("completion")(completion.command(app))
-app.command("edge")(edge.command)
-app.command("agent")(agent.command)
-cluster.app.command("serve")(serve)
-app.command("forwarder")(forwarder.command)
-cluster.app.command("kubelet")(kubelet.kubelet)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(dns.app, name="dns")
-app.add_typer(score.app, name="score")
-app.add_typer(gateway.app, name="gateway")
+# By name: the module, and the function or group of commands in it.
+COMMANDS = {
+    "run": "run:command",
+    "dev": "dev:dev",
+    "crds": "crds:crds",
+    "roles": "roles:roles",
+    "policies": "policies:command",
+    "install": "install:install",
+    "uninstall": "install:uninstall",
+    "bundle": "bundle:bundle",
+    "console": "console:console",
+    "explain": "explain:explain",
+    "status": "explain:status",
+    "watch": "explain:watch",
+    "completion": "completion:completion",
+    "edge": "edge:app",
+    "agent": "agent:command",
+    "forwarder": "forwarder:command",
+    "cluster": "clusters:app",
+    "dns": "dns:app",
+    "score": "score:app",
+    "gateway": "gateway:app",
+}
+
+
+class Commands(TyperGroup):
+    """Has every command of the table, and imports those that are looked at."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return loaded(cmd_name) if cmd_name in COMMANDS else None
+
+
+def loaded(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].partition(":")
+    found = getattr(importlib.import_module(f"seamark.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        found = alone
+    command: Any = typer.main.get_command(found)
+    command.name = name
+    return command
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, help="Endpoints that tell the truth.")
 
 
 def version(wanted: bool) -> None:

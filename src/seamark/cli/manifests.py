@@ -33,8 +33,9 @@ def read(file: Path) -> list[dict[str, Any]]:
 class Applier:
     """Applies manifests one after the other; the first that is refused is told, in the server's words."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, manager: str = MANAGER) -> None:
         self._transport = transport
+        self._manager = manager
         self._resources: dict[tuple[str, str], tuple[str, bool]] = {}
 
     async def apply(self, documents: Iterable[dict[str, Any]]) -> None:
@@ -46,7 +47,7 @@ class Applier:
         meta = document.get("metadata") or {}
         scope = f"/namespaces/{meta.get('namespace') or 'default'}" if namespaced else ""
         path = f"{_root(document['apiVersion'])}{scope}/{plural}/{meta.get('name', '')}"
-        query = {"fieldManager": MANAGER, "force": "true"}
+        query = {"fieldManager": self._manager, "force": "true"}
         body = msgspec.json.encode(document)
         answer = await self._transport.send(Request("PATCH", path, query, body, APPLY_PATCH))
         if answer.status >= 300:

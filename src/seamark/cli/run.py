@@ -12,6 +12,7 @@ import uvloop
 
 from seamark.cli.access import at_home, greet
 from seamark.cli.families import chosen
+from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
@@ -62,3 +63,6 @@ async def supervise(operator: Operator, settings: Settings) -> None:
         measuring.cancel()
         sparing.cancel()
         await health.close()
+
+
+command = with_settings(Settings, run)

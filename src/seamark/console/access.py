@@ -15,11 +15,17 @@ from typing import Any
 import msgspec
 
 from seamark.api.meta import Resource
+from seamark.core.rbac import Grant
 from seamark.core.transport import Request, Transport
 
 REMEMBERED = 60.0
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+GRANTS = {
+    Grant("authentication.k8s.io", "tokenreviews", "create"),
+    Grant("authorization.k8s.io", "subjectaccessreviews", "create"),
+}
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Health, readiness and metrics over HTTP.
 
 - /healthz: the process turns. /readyz: every controller has its sources; what is missing is named. /metrics.
-- /loglevel?level=debug (PUT) changes the log level while the program runs.
+- /loglevel?level=debug (PUT) changes the log level while the program runs; only for callers on this very machine
+  (`kubectl port-forward` is one), as nobody is asked who they are.
 """
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 
 from aiohttp import web
@@ -29,7 +31,7 @@ class HealthServer:
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics)
-        app.router.add_put("/loglevel", self._level)
+        app.router.add_put("/loglevel", change_level)
         self._runner = web.AppRunner(app, access_log=None)
         await self._runner.setup()
         try:
@@ -54,9 +56,21 @@ class HealthServer:
     async def _metrics(self, _request: web.Request) -> web.Response:
         return web.Response(body=generate_latest(self._registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    async def _level(self, request: web.Request) -> web.Response:
-        level = request.query.get("level", "")
-        if level not in ("debug", "info", "warning", "error"):
-            return web.Response(text="level must be debug, info, warning or error\n", status=400)
-        log.configure(level)
-        return web.Response(text=f"{level}\n")
+
+async def change_level(request: web.Request) -> web.Response:
+    if not local(request.remote or ""):
+        return web.Response(text="the log level is changed from this machine only: kubectl port-forward\n", status=403)
+    level = request.query.get("level", "")
+    if level not in ("debug", "info", "warning", "error"):
+        return web.Response(text="level must be debug, info, warning or error\n", status=400)
+    log.configure(level)
+    return web.Response(text=f"{level}\n")
+
+
+def local(address: str) -> bool:
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return bool((mapped or found).is_loopback)

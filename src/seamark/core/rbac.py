@@ -25,12 +25,13 @@ MAKE = ("create", "delete", "patch")
 
 
 class Grant(NamedTuple):
-    """A verb on one resource of one group, in one namespace or, without one, everywhere."""
+    """A verb on one resource of one group, in one namespace or, without one, everywhere; on one object or on all."""
 
     group: str
     resource: str
     verb: str
     namespace: str = ""
+    name: str = ""
 
 
 def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
@@ -38,13 +39,13 @@ def grants(declared: Controller[Any] | Group[Any]) -> set[Grant]:
     found |= _each(declared, (*declared.singles, *_written(declared)), SINGLE)
     found |= _each(declared, declared.children, MAKE)
     found |= _each(declared, declared.kept, KEEP)
-    found |= _on(SelfSubjectAccessReview, ("create",)) if declared.reviews else set()
+    found |= on(SelfSubjectAccessReview, ("create",)) if declared.reviews else set()
     if isinstance(declared, Controller):
         if not isinstance(declared.status, Silent):
             found |= _each(declared, (declared.kind,), ("patch",), "status")
         if _marks(declared):
             found |= _each(declared, (declared.kind,), ("patch",))
-        found |= _on(Event, ("create", "patch"))
+        found |= on(Event, ("create", "patch"))
     return found
 
 
@@ -68,20 +69,23 @@ def by_namespace(found: Iterable[Grant]) -> dict[str, set[Grant]]:
 
 
 def leader_grants() -> set[Grant]:
-    return _on(Lease, ("create", "get", "patch"))
+    return on(Lease, ("create", "get", "patch"))
 
 
 def rules(found: Iterable[Grant]) -> list[dict[str, Any]]:
-    """The rules of a role: resources of a group with the same verbs share one."""
-    verbs: dict[tuple[str, str], set[str]] = {}
+    """The rules of a role: resources of a group with the same verbs share one, and so do names of a resource."""
+    verbs: dict[tuple[str, str, str], set[str]] = {}
     for grant in found:
-        verbs.setdefault((grant.group, grant.resource), set()).add(grant.verb)
-    together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (group, resource), allowed in sorted(verbs.items()):
-        together.setdefault((group, tuple(sorted(allowed))), []).append(resource)
+        verbs.setdefault((grant.group, grant.resource, grant.name), set()).add(grant.verb)
+    together: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for (group, resource, name), allowed in sorted(verbs.items()):
+        of_one = resource if name else ""  # a rule with names is about one resource
+        together.setdefault((group, tuple(sorted(allowed)), of_one), []).append(name or resource)
     return [
-        {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
-        for (group, allowed), resources in together.items()
+        {"apiGroups": [group], "resources": [of_one], "resourceNames": found, "verbs": list(allowed)}
+        if of_one
+        else {"apiGroups": [group], "resources": found, "verbs": list(allowed)}
+        for (group, allowed, of_one), found in together.items()
     ]
 
 
@@ -89,9 +93,12 @@ def _each(
     declared: Controller[Any] | Group[Any], chosen: Iterable[type[Object]], verbs: Iterable[str], subresource: str = ""
 ) -> set[Grant]:
     found = ((kind, scope(declared, kind).namespace) for kind in chosen)
-    return {grant for kind, namespace in found for grant in _on(kind, verbs, subresource, namespace)}
+    return {grant for kind, namespace in found for grant in on(kind, verbs, subresource, namespace)}
 
 
-def _on(kind: type[Object], verbs: Iterable[str], subresource: str = "", namespace: str = "") -> set[Grant]:
+def on(
+    kind: type[Object], verbs: Iterable[str], subresource: str = "", namespace: str = "", name: str = ""
+) -> set[Grant]:
+    """These verbs on a kind."""
     resource = kind.RESOURCE.plural + (f"/{subresource}" if subresource else "")
-    return {Grant(kind.RESOURCE.group, resource, verb, namespace) for verb in verbs}
+    return {Grant(kind.RESOURCE.group, resource, verb, namespace, name) for verb in verbs}

@@ -24,14 +24,16 @@ RENEW_DAYS = 30
 class Authority:
     """Signs what this edge vouches for.
 
-    - The root is made at the first start and kept with the state; `ca_pem` is what clients are given to trust.
+    - The root is made at the first start and kept with the state, unless `given` (a directory with ca.crt and ca.key)
+      has another; `ca_pem` is what clients are given to trust.
     - A leaf lives 90 days; `context` renews it when 30 are left, for the handshakes that follow.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, given: Path | None = None) -> None:
         key, root = store.secret("ca-key"), store.secret("ca-cert")
-        if key is None or root is None:
-            key, root = _make_root()
+        brought = _brought(given) if given is not None else None
+        if key is None or root is None or (brought is not None and brought != (key, root)):
+            key, root = brought or _make_root()
             store.keep_secret("ca-key", key)
             store.keep_secret("ca-cert", root)
         self._key = _load_key(key)
@@ -119,6 +121,12 @@ def load_chain(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
             file.write(certificate + b"\n" + key)
         context.load_cert_chain(path)
+
+
+def _brought(given: Path) -> tuple[bytes, bytes] | None:
+    """The key and certificate that somebody brought; None if there are none."""
+    key, root = given / "ca.key", given / "ca.crt"
+    return (key.read_bytes(), root.read_bytes()) if key.exists() and root.exists() else None
 
 
 def _make_root() -> tuple[bytes, bytes]:

@@ -14,6 +14,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
 from seamark.core.errors import UserError
+from seamark.core.health import change_level
 from seamark.edge.agents import AgentConnection
 from seamark.edge.api.app import Api
 from seamark.edge.api.base import Office
@@ -50,10 +51,10 @@ class Edge:
         if not settings.tcp_range:
             raise UserError(f"tcp_ports is {settings.tcp_ports!r}", hint="the range is empty")
         self.settings = settings
-        self._lock = _own(settings.file)
+        self._lock = own(settings.file)
         self.store = Store(settings.file)
         self.metrics = EdgeMetrics(metrics or CollectorRegistry())
-        self.authority = Authority(self.store)
+        self.authority = Authority(self.store, Path(settings.given) if settings.given else None)
         self.credentials = Credentials(self.store)
         self.registry = Registry()
         self.places = Places(settings, self.store, self.registry)
@@ -92,7 +93,7 @@ class Edge:
             self._open_door(http_door(self.router, settings.http_port), settings.http_port)
         if settings.tls_port:
             self._open_door(tls_door(self.router, settings.tls_port, self._certificates.context), settings.tls_port)
-        context = self.authority.context(settings.public_host) if settings.api_tls else None
+        context = self._agent_context() if settings.api_tls else None
         await self._serve(self.api.app(), settings.api_port, context)
         if settings.ops_port:
             await self._serve(self._ops(), settings.ops_port, None)
@@ -139,15 +140,17 @@ class Edge:
     async def _first_secrets(self) -> None:
         """A token for agents and a key for the API: made at the first start, kept in files that only we may read."""
         for kind, name in ((TOKEN, "agent-token"), (KEY, "api-key")):
-            path = self.settings.directory / name
+            brought = Path(self.settings.given or self.settings.directory) / name
+            path = brought if brought.exists() else self.settings.directory / name
             secret = path.read_text().strip() if path.exists() else ""
             if secret and self.store.named(kind, digest(secret)):
                 continue
             if not secret and any(True for _ in self.store.all(kind)):
                 continue  # it was removed on purpose: others are there
-            _, secret = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-                file.write(secret + "\n")
+            _, made = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
+            if not secret:
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                    file.write(made + "\n")
 
     def _tcp_client(self, port: int) -> PublicConnection:
         return PublicConnection(self.router, f"tcp://{self.settings.public_host}:{port}")
@@ -192,6 +195,7 @@ class Edge:
         app.router.add_get("/metrics", metrics)
         app.router.add_get("/healthz", healthy)
         app.router.add_get("/readyz", ready)
+        app.router.add_put("/loglevel", change_level)
         return app
 
     async def _sweep(self) -> None:
@@ -222,7 +226,7 @@ def _pair(settings: EdgeSettings) -> PairOnDisk | None:
     return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))
 
 
-def _own(state: Path) -> int:
+def own(state: Path) -> int:
     """A lock on the state, held as long as the process lives: one replica, by construction."""
     import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
 

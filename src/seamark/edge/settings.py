@@ -35,6 +35,10 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     tcp_ports: Annotated[str, Meta(description="Range of public ports of tcp:// endpoints")] = "20000-20999"
     agent_cert: Annotated[str, Meta(description="Certificate file for agents; the edge's CA issues one if empty")] = ""
     agent_key: Annotated[str, Meta(description="Key file of that certificate")] = ""
+    given: Annotated[
+        str,
+        Meta(description="Directory with ca.crt, ca.key, agent-token and api-key to use; what it lacks is made here"),
+    ] = ""
     region: Annotated[str, Meta(description="The name that agents are told")] = "local"
     requests_per_minute: Annotated[int, Meta(description="API requests of one key", ge=1)] = 1200
     connections_per_source: Annotated[int, Meta(description="Client connections of one address", ge=1)] = 1024

@@ -16,6 +16,7 @@ from seamark.api.meta import Key
 from seamark.api.podaddress import PodAddress
 from seamark.core.client import Client
 from seamark.core.follow import Follower
+from seamark.core.rbac import FOLLOW, SINGLE, Grant, on
 from seamark.core.source import Fresh, Informer
 from seamark.core.transport import Transport
 from seamark.core.watch import Watch
@@ -33,6 +34,12 @@ log = structlog.get_logger(__name__)
 
 class Refused(ConnectionError):
     """The edge did not take a connection, in its own words."""
+
+
+def forwarder_grants(namespace: str, secret: str) -> set[Grant]:
+    """What a forwarder may do: follow its installation, read its one Secret, and tell whose a Pod's address is."""
+    here = on(BoundEndpoint, FOLLOW, namespace=namespace) | on(KubernetesOperator, FOLLOW, namespace=namespace)
+    return here | on(Secret, SINGLE, namespace=namespace, name=secret) | on(PodAddress, FOLLOW)
 
 
 class Forwarder:

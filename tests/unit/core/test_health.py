@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from seamark.core.errors import UserError
-from seamark.core.health import HealthServer
+from seamark.core.health import HealthServer, local
 from seamark.core.metrics import Metrics, watch_lag
 from tests.virtual_time import run
 
@@ -78,6 +78,14 @@ def test_the_log_level_can_be_changed_to_one_that_exists() -> None:
         assert (await ask("/loglevel", "GET"))[0] == 405
 
     served([], test)
+
+
+@pytest.mark.parametrize(
+    ("caller", "allowed"),
+    [("127.0.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True), ("10.244.0.7", False), ("", False), ("x", False)],
+)
+def test_the_log_level_is_changed_from_this_machine_only(caller: str, allowed: bool) -> None:
+    assert local(caller) is allowed
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999", "nowhere.invalid:80"])

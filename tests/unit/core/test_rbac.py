@@ -82,3 +82,15 @@ def test_no_rule_has_a_wildcard_and_resources_with_the_same_verbs_share_one() ->
         {"apiGroups": ["g"], "resources": ["a", "b"], "verbs": ["get"]},
         {"apiGroups": ["h"], "resources": ["a"], "verbs": ["get"]},
     ]
+
+
+def test_rights_on_single_objects_are_rules_with_names() -> None:
+    found = {
+        Grant("", "secrets", "get", name="a"),
+        Grant("", "secrets", "get", name="b"),
+        Grant("", "secrets", "create"),
+    }
+    assert rules(found) == [
+        {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]},
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a", "b"], "verbs": ["get"]},
+    ]

@@ -29,8 +29,8 @@ def results(folder: Path) -> Path:
     save("dns", "standard", {"result": {"n": 200, "time_vs_floor": 1.5}}, folder / "bench", drawn=slow)
     save("core", "restart", {"n": 10_000, "seconds": 2.3, "requests": {}}, folder / "bench")
     keep(folder / "simulation", {"tool": "simulate", "family": "core", "numbers": {"seeds": 2000, "failures": 0}})
-    samples = [{"time": 1_000_000 + 60 * minute, "rss": 100e6 + minute} for minute in range(2000)]
-    (folder / "soak.jsonl").write_text("\n".join(json.dumps(one) for one in samples) + '\n{"time": 10')
+    samples = [{"seconds": 60 * minute, "rss_mb": 100 + minute / 1000, "fault": ""} for minute in range(2000)]
+    (folder / "soak.jsonl").write_text("\n".join(json.dumps(one) for one in samples) + '\n{"seconds": 10')
     return folder
 
 

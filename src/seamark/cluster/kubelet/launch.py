@@ -73,8 +73,9 @@ def bind(source: str, target: str, read_only: bool = False) -> None:
 def mount_all(mounts: list[tuple[str, str, bool]], staging: str) -> None:
     check(_libc.unshare(CLONE_NEWNS), "a mount namespace")
     mount("", "/", "", MS_REC | MS_PRIVATE)
-    # Links are followed now: an absolute one (/var/run → /run) would lead out of a mirrored root.
-    mounts = [(source, os.path.realpath(target), read_only) for source, target, read_only in mounts]
+    # Links are followed now: an absolute one (/var/run → /run) would lead out of a mirrored root. Sources are held now:
+    # one mount (on /tmp) may cover what another comes from.
+    mounts = [(held(source), os.path.realpath(target), read_only) for source, target, read_only in mounts]
     root = ""
     if any(nearest(target) == "/" for _, target, _ in mounts):
         mirror("/", staging)
@@ -93,6 +94,11 @@ def mount_all(mounts: list[tuple[str, str, bool]], staging: str) -> None:
     if root:
         os.chroot(root)
         os.chdir("/")
+
+
+def held(source: str) -> str:
+    """A name of it that stays good, whatever is mounted over its path."""
+    return f"/proc/self/fd/{os.open(source, os.O_PATH)}"
 
 
 def place(source: str, path: str, read_only: bool) -> None:

@@ -1,6 +1,7 @@
 """On a cluster: the Envoys of a gateway as Pods, and the Service before them, all in the operator's own namespace.
 
-- The Pods' labels and annotations include those of `spec.infrastructure`; so do the Service's.
+- The Pods' labels and annotations include those of `spec.infrastructure`; so do the Service's. Labels by which others
+  select Pods are left out.
 - The gateway's addresses are the Service's. An address that the gateway names has to be one of them.
 - A gateway that is gone, or not ours any more, takes all that along.
 """
@@ -27,6 +28,8 @@ from seamark.api.core import (
 )
 from seamark.api.gateway import Gateway
 from seamark.api.gatewayinfra import (
+    Capabilities,
+    ContainerSecurity,
     EnvoyConfig,
     EnvoyContainer,
     EnvoyDaemonSet,
@@ -38,6 +41,7 @@ from seamark.api.gatewayinfra import (
     FrontService,
     FrontServiceSpec,
     PodSecurity,
+    SeccompProfile,
     Sysctl,
 )
 from seamark.api.meta import Key, Object, ObjectMeta
@@ -54,6 +58,10 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a Pod of its own
 CERTIFICATES = "/etc/seamark/xds"
 LOW_PORTS = Sysctl(name="net.ipv4.ip_unprivileged_port_start", value="0")
 NOBODY = 65534
+RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
+HARMLESS = ContainerSecurity(
+    allow_privilege_escalation=False, read_only_root_filesystem=True, capabilities=Capabilities(drop=("ALL",))
+)
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,11 @@ def desire(seen: Seen, cluster: Cluster) -> Wanted:
     return Wanted(children={"config": parts.config(), "envoys": parts.envoys(), "service": parts.service()})
 
 
+def reserved(label: str) -> bool:
+    """By such labels other Services of our namespace select their Pods: no tenant puts them on an Envoy."""
+    return label.partition("/")[0].endswith(RESERVED)
+
+
 class Parts:
     """The children of one gateway."""
 
@@ -109,7 +122,8 @@ class Parts:
         self._ports = seen.ports
         self._cluster = cluster
         infrastructure = gateway.spec.infrastructure
-        self._labels = (infrastructure.labels if infrastructure is not None else None) or {}
+        labels = (infrastructure.labels if infrastructure is not None else None) or {}
+        self._labels = {name: value for name, value in labels.items() if not reserved(name)}
         self._annotations = (infrastructure.annotations if infrastructure is not None else None) or {}
         self._selector = {GATEWAY_NAME: seen.key.name, GATEWAY_NAMESPACE: seen.key.namespace}
 
@@ -144,6 +158,7 @@ class Parts:
                 VolumeMount(name="config", mount_path="/etc/seamark/envoy", read_only=True),
                 VolumeMount(name="xds", mount_path=CERTIFICATES, read_only=True),
             ),
+            security_context=HARMLESS,
         )
         spec = EnvoyPodSpec(
             containers=(container,),
@@ -151,7 +166,9 @@ class Parts:
                 Volume(name="config", config_map=ConfigMapFiles(name=name_of(self._key))),
                 Volume(name="xds", secret=SecretFiles(secret_name=self._cluster.client_secret)),
             ),
-            security_context=PodSecurity(sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY),
+            security_context=PodSecurity(
+                sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY, seccomp_profile=SeccompProfile()
+            ),
             automount_service_account_token=False,
         )
         template = EnvoyPodTemplate(

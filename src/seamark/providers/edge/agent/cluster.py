@@ -16,6 +16,7 @@ from seamark.core.client import Client
 from seamark.core.errors import SeamarkError, UserError
 from seamark.core.follow import Follower, Unreadable
 from seamark.core.queue import Item, Queue
+from seamark.core.rbac import FOLLOW, SINGLE, Grant, on
 from seamark.core.source import SYNCED, Fresh, Informer, Intent, NotYet, Source
 from seamark.core.view import Dependencies, View
 from seamark.core.watch import Watch
@@ -29,9 +30,18 @@ WORKERS = 8
 SECRET_SECONDS = 10.0
 
 
+OLDEST = "kube-system"
+
+
+def agent_grants() -> set[Grant]:
+    """What an agent may do: follow endpoints and policies, read the Secrets they name, tell which cluster it is."""
+    followed = on(AgentEndpoint, FOLLOW) | on(NgrokTrafficPolicy, FOLLOW)
+    return followed | on(Secret, SINGLE) | on(Namespace, SINGLE, name=OLDEST)
+
+
 async def cluster_uid(client: Client) -> str:
     """Who this cluster is: the uid of its oldest namespace."""
-    return (await client.get(Namespace, Key("", "kube-system"))).uid
+    return (await client.get(Namespace, Key("", OLDEST))).uid
 
 
 class ClusterEndpoints:

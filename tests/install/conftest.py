@@ -1,0 +1,37 @@
+"""A cluster for installing on: a real control plane, and a node on which Seamark's image is this very program."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import seamark
+from seamark.cluster.real.users import User
+from seamark.families.gateway.bundle import definitions
+from seamark.providers.dataplane.envoy import binary
+from tests.cluster.kubelet_machine import running_machine
+from tests.install.helm import Site
+from tools.helm import built
+
+SOURCE = str(Path(seamark.__file__).parents[1])
+PROGRAM = {
+    "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],
+    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1"},
+}
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    return built()
+
+
+@pytest.fixture(scope="session")
+def site(helm: Path) -> Iterator[Site]:
+    """One cluster for the session; each test installs into a namespace of its own, or cleans up."""
+    definitions()  # while there is a way out of this machine
+    table = {"seamark:*": PROGRAM, "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]}}
+    with running_machine(table=table, users=(User("alice"), User("bob"))) as machine:
+        yield Site(machine, helm)

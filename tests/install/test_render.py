@@ -1,0 +1,139 @@
+"""What the chart makes of its values, and what it refuses. No cluster is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.install.cases import CASES, only
+from tests.install.helm import CHART, HelmFailed, rendered, run
+
+WORKLOADS = ("Deployment", "StatefulSet", "Job", "CronJob")
+
+
+def pods(documents: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for one in documents:
+        if one["kind"] in WORKLOADS:
+            spec = one["spec"]["jobTemplate"]["spec"] if one["kind"] == "CronJob" else one["spec"]
+            yield f"{one['kind']} {one['metadata']['name']}", spec["template"]["spec"]
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_helm_finds_nothing_wrong(helm: Path, case: str) -> None:
+    run(helm, "lint", "--strict", "--quiet", str(CHART), values=CASES[case])
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_every_pod_is_as_safe_as_can_be(helm: Path, case: str) -> None:
+    found = list(pods(rendered(helm, CASES[case])))
+    assert found
+    for name, spec in found:
+        security = spec["securityContext"]
+        assert security["runAsNonRoot"], name
+        assert security["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        for container in spec["containers"]:
+            own = container["securityContext"]
+            assert own["readOnlyRootFilesystem"], name
+            assert not own["allowPrivilegeEscalation"], name
+            assert own["capabilities"] == {"drop": ["ALL"]}, name
+            assert "limits" in container["resources"], name
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_what_serves_is_asked_whether_it_is_well(helm: Path, case: str) -> None:
+    for name, spec in pods(rendered(helm, CASES[case])):
+        for container in spec["containers"]:
+            if not name.startswith(("Job", "CronJob")):
+                assert {"livenessProbe", "readinessProbe"} <= set(container), name
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_every_account_is_ours_and_has_rights_of_its_own(helm: Path, case: str) -> None:
+    documents = rendered(helm, CASES[case])
+    accounts = {one["metadata"]["name"] for one in documents if one["kind"] == "ServiceAccount"}
+    used = {spec["serviceAccountName"] for _, spec in pods(documents)}
+    bound = {one["subjects"][0]["name"] for one in documents if one["kind"].endswith("Binding")}
+    assert used == accounts
+    assert accounts - bound == {name for name in accounts if name.endswith("-edge")}  # it asks the cluster nothing
+
+
+def test_a_family_alone_has_its_own_rights_and_no_others(helm: Path) -> None:
+    for family, foreign in (("dns", "score.dev"), ("score", "gateway.kgateway.dev")):
+        roles = [one for one in rendered(helm, only(family)) if one["kind"] in ("ClusterRole", "Role")]
+        running = [one for one in roles if one["metadata"]["labels"]["app.kubernetes.io/component"] != "install"]
+        groups = {group for role in running for rule in role["rules"] for group in rule["apiGroups"]}
+        assert groups
+        assert foreign not in groups
+
+
+def test_families_that_run_apart_have_a_lease_each(helm: Path) -> None:
+    documents = rendered(helm, {"controlPlane": {"perFamily": True}})
+    leases = [
+        variable["value"]
+        for _, spec in pods(documents)
+        for variable in spec["containers"][0].get("env", ())
+        if variable["name"] == "SEAMARK_LEASE"
+    ]
+    assert len(leases) == len(set(leases)) == 6
+
+
+def test_families_that_run_apart_get_the_files_and_settings_of_their_own_alone(helm: Path) -> None:
+    found = dict(pods(rendered(helm, CASES["everything"])))
+    dns, gateway = found["Deployment seamark-dns"], found["Deployment seamark-gateway"]
+    assert [one["name"] for one in dns["volumes"]] == ["tmp"]
+    assert [one["name"] for one in gateway["volumes"]] == ["tmp", "xds"]
+    assert not [one["name"] for one in dns["containers"][0]["env"] if "GATEWAY" in one["name"] or "_LB_" in one["name"]]
+
+
+def test_a_setting_arrives_as_the_program_reads_it(helm: Path) -> None:
+    found: dict[str, Any] = {}
+    for _, spec in pods(rendered(helm, CASES["everything"])):
+        found |= {one["name"]: one.get("value") for one in spec["containers"][0].get("env", ())}
+    assert found["SEAMARK_WORKERS"] == "1000"
+    assert found["SEAMARK_WATCH_LIFETIME"] == "1000000"
+    assert found["SEAMARK_DNS_ZONES"] == "example.com"
+    assert found["SEAMARK_DNS_POLL"] == "5.5"
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a number that is a word": ({"controlPlane": {"replicas": "two"}}, "/controlPlane/replicas", "want integer"),
+    "a switch that is a word": ({"crds": {"install": "yes"}}, "/crds/install", "want boolean"),
+    "no replicas": ({"controlPlane": {"replicas": 0}}, "/controlPlane/replicas", "minimum"),
+    "a value that nobody knows": ({"controlPlain": {}}, "controlPlain", "additional properties"),
+    "a deep one": ({"edge": {"persistence": {"sise": "1Gi"}}}, "sise", "additional properties"),
+    "a setting that nobody knows": ({"families": {"dns": {"settings": {"dns_zone": "x"}}}}, "dns_zone", "additional"),
+    "a setting of the wrong type": ({"families": {"dns": {"settings": {"dns_poll": "often"}}}}, "dns_poll", "number"),
+    "a setting that the chart makes": ({"controlPlane": {"settings": {"lease": "x"}}}, "lease", "additional"),
+    "a source that is none": ({"families": {"dns": {"sources": ["node"]}}}, "/families/dns/sources", "one of"),
+    "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest", "pattern"),
+    "a level that is none": ({"controlPlane": {"logLevel": "loud"}}, "/controlPlane/logLevel", "one of"),
+    "a size that is none": ({"edge": {"persistence": {"size": "big"}}}, "/edge/persistence/size", "pattern"),
+    "no family": (only(), "no family is enabled", "families.NAME.enabled=true"),
+    "no edge": (
+        {"families": {"loadbalancer": {"enabled": True}}},
+        "families.loadbalancer needs an edge",
+        "edge.enabled=true",
+    ),
+    "an edge without an address": (
+        {"families": {"bindings": {"enabled": True}}, "externalEdge": {"secretName": "edge"}},
+        "externalEdge.url is empty",
+        "https://",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(REFUSED))
+def test_a_wrong_value_is_refused_in_one_line_that_names_it(helm: Path, case: str) -> None:
+    values, *words = REFUSED[case]
+    with pytest.raises(HelmFailed) as failed:
+        rendered(helm, values)
+    telling = [line for line in str(failed.value).splitlines() if all(word in line for word in words)]
+    assert len(telling) == 1, str(failed.value)
+
+
+def test_a_cluster_that_is_too_old_is_told(helm: Path) -> None:
+    with pytest.raises(HelmFailed, match=r"requires kubeVersion: >=1\.30\.0-0 .* incompatible with Kubernetes v1\.29"):
+        rendered(helm, {}, "--kube-version=1.29.4")
