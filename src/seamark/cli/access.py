@@ -16,6 +16,7 @@ UP = "is it up, and the kubeconfig right?"
 FORBIDDEN = 403
 EXPIRED = "the token or certificate may have expired"
 INSTALL = "install our kinds: seamark crds | kubectl apply --server-side -f -"
+NOT_SERVED = ("requested resource", "page not found")  # of an API server that does not know a kind, or its group
 MAKE = "make it first"
 ASK = "ask for the right, or choose another user with --context"
 
@@ -30,7 +31,9 @@ async def cluster(kubeconfig: str, context: str, *needed: Resource) -> AsyncIter
     except NoAnswerError as error:
         raise UserError(f"the API server does not answer: {error}", hint=UP) from None
     except Gone as error:
-        raise UserError(error.message, hint=INSTALL if "requested resource" in error.message else MAKE) from None
+        if any(words in error.message for words in NOT_SERVED):
+            raise UserError("this cluster does not have the kind", hint=INSTALL) from None
+        raise UserError(error.message, hint=MAKE) from None
     except Refused as error:
         raise UserError(error.message, hint=ASK if error.code == FORBIDDEN else "") from None
     except Retry as error:

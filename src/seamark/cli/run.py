@@ -30,12 +30,13 @@ def run(settings: Settings) -> None:
 
 
 async def serve(settings: Settings, load: Load) -> None:
+    families = chosen(settings.families)
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await greet(transport)
         if settings.leader_election and "KUBERNETES_SERVICE_HOST" not in os.environ:  # a Pod has its namespace
             await at_home(transport, settings.namespace)
-        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
+        controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
         await supervise(operator, settings)
