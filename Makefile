@@ -3,6 +3,7 @@
 FAMILY ?= core
 N ?= 1000
 SEEDS ?= 2000
+MINUTES ?= 5
 ARGS ?=
 
 # The first Python on the path that is new enough; PYTHON=… chooses another.
@@ -18,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance manifests clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance soak manifests clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -49,6 +50,10 @@ seeded-bugs: ## plant every known bug and show that the tests find it
 conformance: ## the official Gateway API conformance suite, on this machine; ARGS=--test NAME for one test
 	@$(SETUP) venv controlplane gateway conformance
 	@$(BIN)/python -m tests.conformance $(ARGS)
+
+soak: ## all families with churn and faults on the real control plane, for MINUTES=5; needs root
+	@$(SETUP) venv controlplane gateway system
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 manifests: ## what the chart and plain manifests take from the code: charts/seamark, deploy/, docs/reference
 	@$(SETUP) venv helm

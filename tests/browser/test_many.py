@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from seamark.api.core import Service, ServiceSpec
-from seamark.api.meta import ObjectMeta
+from seamark.api.meta import ManagedMeta
 from seamark.core.client import Client
 from seamark.core.connection import connect
 from seamark.core.http import HttpTransport
@@ -28,7 +28,7 @@ async def crowd(kubeconfig: str) -> None:
     async def one(number: int) -> None:
         async with places:
             spec = ServiceSpec(type="ExternalName", external_name="a.example.org")
-            await client.create(Service(metadata=ObjectMeta(name=f"s{number}", namespace="shop"), spec=spec))
+            await client.create(Service(metadata=ManagedMeta(name=f"s{number}", namespace="shop"), spec=spec))
 
     try:
         await asyncio.gather(*(one(number) for number in range(MANY)))

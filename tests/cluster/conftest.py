@@ -13,17 +13,20 @@ from collections.abc import Iterator
 import pytest
 
 from seamark.cluster.real.plane import ControlPlane, Options, User
+from seamark.cluster.real.users import MASTERS
 from tests.cluster.recorder import Recorder, recorded
 from tests.cluster.requests import request as ask
+from tests.cluster.rights import OPERATOR, refused
 
-# The operator may do everything, under a name of its own, so that its requests can be told from the test's.
-USERS = (User("operator", ("system:masters",)), User("alice"), User("bob", ("developers",)))
+# The operator may do what its declarations call for (tests/cluster/rights.py), and no test may see it refused.
+USERS = (User(OPERATOR), User("counted", (MASTERS,)), User("alice"), User("bob", ("developers",)))
 
 
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
     with ControlPlane(Options(users=USERS)) as plane:
         yield plane
+        assert refused(plane.audit.entries(), OPERATOR) == []
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from seamark.core.http import HttpTransport
 from seamark.core.source import Informer
 from seamark.core.watch import Watch
 from tests.cluster.requests import eventually, request
+from tests.cluster.rights import OPERATOR
 
 START = "from seamark.cli.kubelet import app; app()"
 ECHO = "seamark.dev/echo:v1"
@@ -46,7 +47,9 @@ class Machine:
             self.kubelet = subprocess.Popen(
                 self.command, stderr=out, env={**os.environ, "TMPDIR": str(self.log.parent)}
             )
-        eventually(lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node")
+        eventually(
+            lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node", 120
+        )
         assert self.kubelet.poll() is None, self.log.read_text()
 
     def apply(self, *documents: dict[str, Any], namespace: str) -> None:
@@ -82,7 +85,7 @@ class Machine:
 
 @contextmanager
 def running_machine(
-    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = ()
+    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = (User(OPERATOR),)
 ) -> Iterator[Machine]:
     with ClosedNetwork() as network, tempfile.TemporaryDirectory() as folder:
         pki, images, log = Path(folder, "pki"), Path(folder, "images.yaml"), Path(folder, "kubelet.log")
@@ -96,7 +99,7 @@ def running_machine(
                 yield machine
             finally:
                 machine.kubelet.terminate()
-                machine.kubelet.wait(20)
+                machine.kubelet.wait(90)
 
 
 def condition(pod: dict[str, Any], type_: str) -> str:

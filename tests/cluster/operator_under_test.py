@@ -18,6 +18,7 @@ from seamark.core.connection import Connection
 from seamark.core.controller import Controller
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
+from seamark.core.rbac import Grant
 from seamark.core.settings import Settings
 from seamark.core.transport import NoAnswerError, Request
 from seamark.families.sample.board import MemoryBoard
@@ -25,6 +26,7 @@ from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install
+from tests.cluster.rights import OPERATOR, granted, needed
 
 Json = dict[str, Any]
 OURS = ("Published", "Posted", "Ready")
@@ -130,24 +132,40 @@ async def operating(
     plane: ControlPlane,
     *,
     url: str = "",
-    user: str = "operator",
+    user: str = OPERATOR,
     sample: Controller[Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Operator]:
     """Runs from here to the end of the block, where it stops in good order. By `url` it goes through a proxy."""
-    transport = await HttpTransport(connection(plane, user, url)).open()
-    world = World(transport, SystemClock(), Random(1), f"operator-{next(_names)}")
+    declared = [sample or controller(MemoryBoard())]
     chosen = Settings(**{"leader_election": False, "health_address": "", "stop_grace": 1.0, **settings})
-    operator = Operator(world, [sample or controller(MemoryBoard())], chosen)
-    running = asyncio.get_running_loop().create_task(operator.run())
-    try:
-        yield operator
-        assert not running.done(), "the operator ended by itself"
-    finally:
-        running.cancel()
-        results = await asyncio.gather(running, return_exceptions=True)
-        await transport.close()
+    async with rightful(plane, user, needed(declared, chosen.namespace if chosen.leader_election else "")):
+        transport = await HttpTransport(connection(plane, user, url)).open()
+        world = World(transport, SystemClock(), Random(1), f"operator-{next(_names)}")
+        operator = Operator(world, declared, chosen)
+        running = asyncio.get_running_loop().create_task(operator.run())
+        try:
+            yield operator
+            assert not running.done(), "the operator ended by itself"
+        finally:
+            running.cancel()
+            results = await asyncio.gather(running, return_exceptions=True)
+            await transport.close()
     assert isinstance(results[0], asyncio.CancelledError), results[0]
+
+
+@asynccontextmanager
+async def rightful(plane: ControlPlane, user: str, found: set[Grant]) -> AsyncIterator[None]:
+    """The operator's user has exactly these rights; another one has those that the test gives."""
+    if user != OPERATOR:
+        yield
+        return
+    rights = granted(plane, user, found)
+    await asyncio.to_thread(rights.__enter__)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(rights.__exit__, None, None, None)
 
 
 @asynccontextmanager

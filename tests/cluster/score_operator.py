@@ -8,7 +8,7 @@ import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,18 +20,24 @@ from seamark.core.connection import Connection, Load, connect
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
+from seamark.core.transport import Transport
 from seamark.core.waker import Declaration
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import Answer, eventually, request
+from tests.cluster.rights import OPERATOR, granted, needed
 
 SETTINGS = Settings(leader_election=False, health_address="", workers=16)
 MERGE = "application/merge-patch+json"
 
 
+Wrap = Callable[[Transport], Transport]
+
+
 class Running:
     """An operator that works until it is stopped. `operator` is for looking, not for touching."""
 
-    def __init__(self, load: Load, controllers: tuple[Declaration, ...]) -> None:
+    def __init__(self, load: Load, controllers: tuple[Declaration, ...], wrap: Wrap = lambda one: one) -> None:
+        self._wrap = wrap
         self._ready = threading.Event()
         self._trouble: BaseException | None = None
         self.operator: Operator
@@ -46,7 +52,7 @@ class Running:
     async def _run(self, load: Load, controllers: tuple[Declaration, ...]) -> None:
         transport = await HttpTransport(load, limit=16).open()
         self._loop = asyncio.get_running_loop()
-        self.operator = Operator(World(transport, SystemClock(), Random(), "test"), controllers, SETTINGS)
+        self.operator = Operator(World(self._wrap(transport), SystemClock(), Random(), "test"), controllers, SETTINGS)
         self._work = self._loop.create_task(self.operator.run())
         self._ready.set()
         try:
@@ -79,25 +85,30 @@ def truthful(plane: ControlPlane, namespace: str) -> Iterator[None]:
 
 
 @contextmanager
-def running(plane: ControlPlane, controllers: tuple[Declaration, ...], user: str = "operator") -> Iterator[Running]:
-    with _working(connect(str(plane.kubeconfig_of(user))), controllers) as at_work:
-        yield at_work
+def running(plane: ControlPlane, controllers: tuple[Declaration, ...], user: str = OPERATOR) -> Iterator[Running]:
+    """With exactly the rights that follow from the declarations. Another user has those that the test gives."""
+    with ExitStack() as stack:
+        if user == OPERATOR:
+            stack.enter_context(granted(plane, user, needed(controllers)))
+        yield stack.enter_context(_working(connect(str(plane.kubeconfig_of(user))), controllers))
 
 
 @contextmanager
-def running_as(plane: ControlPlane, controllers: tuple[Declaration, ...], token: str) -> Iterator[Running]:
+def running_as(
+    plane: ControlPlane, controllers: tuple[Declaration, ...], token: str, wrap: Wrap = lambda one: one
+) -> Iterator[Running]:
     """Under the identity that a token stands for."""
 
     async def load() -> Connection:
         return Connection(base_url=plane.url, ca_pem=plane.ca.read_text(), token=token)
 
-    with _working(load, controllers) as at_work:
+    with _working(load, controllers, wrap) as at_work:
         yield at_work
 
 
 @contextmanager
-def _working(load: Load, controllers: tuple[Declaration, ...]) -> Iterator[Running]:
-    at_work = Running(load, controllers)
+def _working(load: Load, controllers: tuple[Declaration, ...], wrap: Wrap = lambda one: one) -> Iterator[Running]:
+    at_work = Running(load, controllers, wrap)
     try:
         yield at_work
     finally:

@@ -117,7 +117,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholePath]:
             namespace=HOME, poll=0.5, probe_every=1.0, probe_limit=5.0, edge_ca=Path(edge.ca).read_text()
         )
         means = Means(seamark_edge(edge.api_url, edge.api_key))
-        operator = stack.enter_context(running(machine.plane, controllers(settings, means), "admin"))
+        operator = stack.enter_context(running(machine.plane, controllers(settings, means)))
         stack.callback(lambda: asyncio.run_coroutine_threadsafe(means.edge.close(), operator._loop).result(10))
         found.world.install()
         for number in (1, 2):

@@ -72,11 +72,11 @@ def test_requests_are_counted_by_user_verb_and_resource(control_plane: ControlPl
     path, audit = CONFIGMAPS.format(namespace), control_plane.audit
     mark = audit.mark()
     for index in range(3):
-        request(control_plane, "POST", path, {"metadata": {"name": f"c{index}"}}, user="operator")
-    request(control_plane, "GET", f"{path}/c1", user="operator")
+        request(control_plane, "POST", path, {"metadata": {"name": f"c{index}"}}, user="counted")
+    request(control_plane, "GET", f"{path}/c1", user="counted")
     request(control_plane, "GET", path, user="alice")
-    assert audit.count(mark, user="operator", verb="create", resource="configmaps") == 3
-    assert audit.count(mark, user="operator") == 4
+    assert audit.count(mark, user="counted", verb="create", resource="configmaps") == 3
+    assert audit.count(mark, user="counted") == 4
     assert [entry.code for entry in audit.entries(mark) if entry.user == "alice"] == [403]
 
 

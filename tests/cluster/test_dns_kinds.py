@@ -24,8 +24,9 @@ from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
-from tests.cluster.operator_under_test import connection, until, writes
+from tests.cluster.operator_under_test import connection, rightful, until, writes
 from tests.cluster.requests import install, request
+from tests.cluster.rights import OPERATOR, needed
 
 ZONE = "example.test"
 WWW = {"dnsName": f"www.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}
@@ -42,17 +43,19 @@ def manifest(name: str, **endpoint: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def running(plane: ControlPlane, declared: Iterable[Declaration]) -> AsyncIterator[Operator]:
-    transport = await HttpTransport(connection(plane, "operator")).open()
     settings = Settings(leader_election=False, health_address="", stop_grace=1.0)
-    operator = Operator(World(transport, SystemClock(), Random(1), "operator-dns"), declared, settings)
-    task = asyncio.get_running_loop().create_task(operator.run())
-    try:
-        yield operator
-        assert not task.done(), "the operator ended by itself"
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await transport.close()
+    declared = tuple(declared)
+    async with rightful(plane, OPERATOR, needed(declared)):
+        transport = await HttpTransport(connection(plane, OPERATOR)).open()
+        operator = Operator(World(transport, SystemClock(), Random(1), "operator-dns"), declared, settings)
+        task = asyncio.get_running_loop().create_task(operator.run())
+        try:
+            yield operator
+            assert not task.done(), "the operator ended by itself"
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await transport.close()
 
 
 @pytest.mark.parametrize(

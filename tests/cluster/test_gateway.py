@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -231,12 +232,21 @@ def test_another_live_controller_of_the_same_name_silences_us(scene: Scene) -> N
         scene.until(lambda: "True" in str(class_said(control)), "the class is accepted")
         scene.gateway("shared", "shared")
         scene.until(lambda: bool(scene.conditions("gateways", "shared")), "we speak")
-        said = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": "no, it is mine"}
-        time = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
-        rival = {"status": {"conditions": [{**said, **time}]}}
-        answer = request(control, "PATCH", f"{path}/shared/status?fieldManager=rival", rival, content_type=MERGE)
-        assert answer.code == 200
-        scene.until(lambda: any("rival" in one for one in class_events(control)), "it is told")
+
+        def fight() -> bool:
+            said = {
+                "type": "Accepted",
+                "status": "True",
+                "reason": "Accepted",
+                "message": f"mine {secrets.token_hex(4)}",
+            }
+            time = {"lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+            rival = {"status": {"conditions": [{**said, **time}]}}
+            answer = request(control, "PATCH", f"{path}/shared/status?fieldManager=rival", rival, content_type=MERGE)
+            assert answer.code == 200
+            return any("rival" in one for one in class_events(control))
+
+        scene.until(fight, "it is told")
         scene.until(lambda: at_work.operator.quiet, "all is quiet")
         mark = control.audit.mark()
         scene.edit("gateways", "shared", {"spec": {"listeners": [{"name": "web", "port": 81, "protocol": "HTTP"}]}})

@@ -66,7 +66,7 @@ def test_a_gateway_is_served_by_pods_and_takes_them_along(tmp_path: Path) -> Non
         prepare(machine, theirs)
         plane = RemoteEnvoys(Door(f"{NODE}:{PORT}", ours))
         scene = Scene(machine.plane, "shop")
-        with running(machine.plane, controllers(plane, Options(cluster=cluster)), user="admin"):
+        with running(machine.plane, controllers(plane, Options(cluster=cluster))):
             scene.gateway("front")
             scene.route("front")
             eventually(lambda: programmed(scene) == "True/Programmed", "the gateway is programmed", 90)

@@ -199,7 +199,7 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
     program.write_text(guide.partition("```python\n")[2].partition("```")[0])
     cluster = Cluster(plane, "default")
     arguments = [plane.url, str(plane.ca), token(plane, "ecs"), "ecs"]
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime(), "admin"):  # the fence lets nobody speak but the parts and masters
         runtime = subprocess.Popen([sys.executable, "-W", "ignore", str(program), *arguments], stderr=subprocess.PIPE)
         try:
             cluster.apply("guided")

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from seamark.api.score import Workload
-from seamark.cluster.real.plane import ControlPlane
+from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install, request
+from tests.cluster.rights import OPERATOR
 from tests.cluster.score_operator import MERGE, Cluster, Running, running
 
 CONFIGS = "/api/v1/namespaces/score-system/configmaps"
@@ -27,7 +28,7 @@ BACKEND = "backends: [{backendId: e, runtimeClass: ecs}]"
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """One of its own: the configuration is for the whole cluster."""
-    with ControlPlane() as plane:
+    with ControlPlane(Options(users=(User(OPERATOR),))) as plane:
         for crd in CRDS:
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": "score-system"}}).code == 201
@@ -41,7 +42,7 @@ def cluster(plane: ControlPlane) -> Cluster:
 
 @pytest.fixture
 def at_work(plane: ControlPlane) -> Iterator[Running]:
-    with recorded(plane, RESOURCE, namespace="default"), running(plane, without_runtime(), "admin") as operator:
+    with recorded(plane, RESOURCE, namespace="default"), running(plane, without_runtime()) as operator:
         yield operator
 
 
@@ -85,7 +86,7 @@ def told(plane: ControlPlane) -> list[str]:
 
 def test_the_last_good_configuration_outlives_a_restart(plane: ControlPlane, cluster: Cluster) -> None:
     configure(plane, profile())
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime()):
         cluster.apply("stays")
         cluster.until_exposed(name="stays")
         cluster.publish(published(), "stays")
@@ -94,7 +95,7 @@ def test_the_last_good_configuration_outlives_a_restart(plane: ControlPlane, clu
         cluster.until(lambda: "runtimeClass: ecs" in str(request(plane, "GET", copy).body.get("data")), "a copy")
     configure(plane, "spec: {profiles: [], colour: red}")
     before = cluster.get("workloads", "stays")["metadata"]["resourceVersion"]
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime()):
         cluster.apply("new")
         assert cluster.until_exposed(name="new")["spec"]["runtimeClass"] == "ecs"
         assert cluster.get("workloads", "stays")["metadata"]["resourceVersion"] == before
@@ -122,7 +123,7 @@ def test_a_bad_configuration_from_the_beginning_is_told_on_the_workload(plane: C
     for name in ("orchestrator-config", "orchestrator-config.last-good"):
         request(plane, "DELETE", f"{CONFIGS}/{name}")
     configure(plane, "spec: {profiles: [], colour: red}")
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime()):
         cluster.apply("unlucky")
         told = cluster.until_said("InputsValid", "Unknown", "RuntimeSelecting", "unlucky")
         assert "config.yaml of ConfigMap score-system/orchestrator-config" in told["message"]
@@ -136,7 +137,7 @@ def test_an_upgrade_makes_exposures_and_going_back_leaves_all_as_it_is(plane: Co
     before = {"status": {"endpoint": "https://derived.example.com"}}  # by what was there before us
     path = cluster.path("workloads", "old", "status")
     assert request(plane, "PATCH", path, before, content_type=MERGE).code == 200
-    with running(plane, without_runtime(), "admin"):
+    with running(plane, without_runtime()):
         cluster.until_exposed(name="old")
         cluster.until_said("InputsValid", "True", name="old")
         assert cluster.endpoint("old") == "https://derived.example.com"

@@ -1,7 +1,7 @@
 """Every right that a Score controller has is used: the audit log tells (docs/guides/score.md, "For the platform").
 
-All four parts run, each under its own account. What the contract of the Score kinds grants is granted whether or not
-it is used; `list` is for servers that can't stream one, `get` for a write that is not seen in time, events are rare.
+All four parts run, each under its own account, and a hard life (`hardship`): what is done only in need is done, too.
+What the contract of the Score kinds grants is granted whether or not it is used.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ import pytest
 from seamark.api.crd import CRD
 from seamark.api.gateway import Gateway, HTTPRoute
 from seamark.cluster.real.plane import ControlPlane
-from seamark.core.rbac import Grant
+from seamark.core import events
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.score.authority import CONTRACT, documents, needed
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE
 from seamark.families.score.ownership import OWNER, PART_OF
 from seamark.families.score.runtime.state import MANAGER, NAMESPACE_LABEL, WORKLOAD_LABEL
+from tests.cluster.hardship import hard_running
 from tests.cluster.requests import install, request
+from tests.cluster.rights import refused, used
 from tests.cluster.score_kubernetes import Kubernetes
-from tests.cluster.score_operator import MERGE, running_as
+from tests.cluster.score_operator import MERGE
 from tests.cluster.test_score_authority import PATHS, SYSTEM, name, token
 
 CONFIG = """
@@ -33,7 +35,6 @@ spec:
   defaults: {profile: kube}
   provisioners: [{type: greeting, values: {word: "%s {{.params.who}}"}}]
 """
-SELDOM = {"get", "list"}
 APPROVED = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328"}
 
 
@@ -49,16 +50,6 @@ def plane() -> Iterator[ControlPlane]:
             made = request(plane, "POST", f"{PATHS[document['kind']]}?fieldValidation=Strict", document)
             assert made.code == 201, made.body
         yield plane
-
-
-def used(plane: ControlPlane, account: str) -> set[Grant]:
-    """What it did, both as a right in that namespace and as one for everywhere."""
-    found = set()
-    for entry in plane.audit.entries(0):
-        if entry.user == name(account) and entry.resource:
-            resource = entry.resource + (f"/{entry.subresource}" if entry.subresource else "")
-            found |= {Grant(entry.group, resource, entry.verb, where) for where in ("", entry.namespace)}
-    return found
 
 
 def configure(plane: ControlPlane, word: str) -> None:
@@ -112,18 +103,20 @@ class Life(Kubernetes):
         self.until(lambda: not self.object(f"{path}/stray"), f"the stray of {path} is gone")
 
 
-def test_every_right_is_used(plane: ControlPlane) -> None:
+def test_every_right_is_used(plane: ControlPlane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "WINDOW", 0.0)
     life = Life(plane, "default")
     configure(plane, "hello")
     life.make("core:secrets", {"metadata": {"name": "words"}, "stringData": {"word": "x"}})
     with ExitStack() as stack:
         for part in SCORE:
-            stack.enter_context(running_as(plane, part.controllers(), token(plane, part.name)))
+            stack.enter_context(hard_running(plane, part.controllers(), token(plane, part.name)))
         live(plane, life)
         for part in SCORE:
-            spared = {grant for grant in needed(part) if grant.verb in SELDOM or grant.group == "events.k8s.io"}
-            left = needed(part) - used(plane, part.name) - spared - CONTRACT.get(part.name, set())
+            entries = plane.audit.entries()
+            left = needed(part) - used(entries, name(part.name)) - CONTRACT.get(part.name, set())
             assert not left, (part.name, sorted(left))
+            assert refused(entries, name(part.name)) == []
 
 
 def live(plane: ControlPlane, life: Life) -> None:

@@ -69,7 +69,7 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
     machine.apply(secret, namespace=space)
     (tmp_path / "score.yaml").write_text(SCORE_FILE)
     cluster = Cluster(plane, space)
-    with running(plane, (*without_runtime(), *controllers(Options(attempts(machine), inside=True))), "admin"):
+    with running(plane, (*without_runtime(), *controllers(Options(attempts(machine), inside=True)))):
         arguments = ["apply", "-f", str(tmp_path / "score.yaml"), "-n", space, "--kubeconfig", str(plane.kubeconfig)]
         applied = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert applied.exit_code == 0, applied.output

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta
 
-from seamark.api.meta import Condition, Object, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, Resource, Wire
 
 NAME = "[a-z][a-zA-Z0-9-]{0,62}"
 PORT = "([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
@@ -74,5 +74,6 @@ class BoundEndpoint(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource("bindings.k8s.ngrok.com", "v1alpha1", "BoundEndpoint", "boundendpoints")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: BoundEndpointSpec
     status: BoundEndpointStatus | None = None

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, ObjectMeta, Resource, Wire
 
 
 class ConfigMap(Object, frozen=True, kw_only=True):
@@ -91,6 +91,7 @@ class ServiceStatus(Wire, frozen=True, kw_only=True):
 class Service(Object, frozen=True, kw_only=True):
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "Service", "services")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: ServiceSpec | None = None
     status: ServiceStatus | None = None
 

@@ -21,7 +21,7 @@ from seamark.api.gatewayroutes import (
     TLSRoute,
 )
 from seamark.api.gatewayshared import GROUP, LocalObjectReference, ObjectReference, ParentReference
-from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, Resource, Wire
 
 __all__ = [
     "GROUP",
@@ -44,8 +44,6 @@ __all__ = [
     "ListenerSetStatus",
     "ListenerStatus",
     "LocalObjectReference",
-    "ManagedFields",
-    "ManagedMeta",
     "ObjectReference",
     "ParentReference",
     "PathMatch",
@@ -60,21 +58,6 @@ __all__ = [
     "TCPRoute",
     "TLSRoute",
 ]
-
-
-class ManagedFields(Wire, frozen=True, kw_only=True):
-    manager: str = ""
-    subresource: str = ""
-    time: str = ""
-
-
-class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
-    """With who has written what: it tells whether a status that stands there has words of ours in it."""
-
-    managed_fields: tuple[ManagedFields, ...] | None = None
-
-    def spoken(self, manager: str) -> bool:
-        return any((one.manager, one.subresource) == (manager, "status") for one in self.managed_fields or ())
 
 
 class ParametersReference(Wire, frozen=True, kw_only=True):

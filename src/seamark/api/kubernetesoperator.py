@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
-from seamark.api.meta import Condition, Object, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, Resource, Wire
 
 DELETE, RETAIN = "Delete", "Retain"
 BINDINGS = "bindings"
@@ -74,5 +74,6 @@ class KubernetesOperator(Object, frozen=True, kw_only=True):
         "ngrok.k8s.ngrok.com", "v1alpha1", "KubernetesOperator", "kubernetesoperators"
     )
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: KubernetesOperatorSpec
     status: KubernetesOperatorStatus | None = None

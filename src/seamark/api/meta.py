@@ -78,6 +78,21 @@ class ObjectMeta(Wire, frozen=True, kw_only=True):
     owner_references: tuple[OwnerReference, ...] | None = None
 
 
+class ManagedFields(Wire, frozen=True, kw_only=True):
+    manager: str = ""
+    subresource: str = ""
+    time: str = ""
+
+
+class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
+    """With who has written what, for kinds in whose status others may speak."""
+
+    managed_fields: tuple[ManagedFields, ...] | None = None
+
+    def spoken(self, manager: str) -> bool:
+        return any((one.manager, one.subresource) == (manager, "status") for one in self.managed_fields or ())
+
+
 class Object(Wire, frozen=True, kw_only=True):
     """An object of the API. A subclass says where it lives (`RESOURCE`) and adds spec and status."""
 

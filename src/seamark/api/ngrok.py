@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
-from seamark.api.meta import Condition, Object, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, Resource, Wire
 from seamark.api.schema import ATOMIC, Rule
 
 GROUP = "ngrok.k8s.ngrok.com"
@@ -150,6 +150,7 @@ class AgentEndpoint(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource(GROUP, VERSION, "AgentEndpoint", "agentendpoints")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: AgentEndpointSpec
     status: AgentEndpointStatus | None = None
 
@@ -190,6 +191,7 @@ class CloudEndpoint(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource(GROUP, VERSION, "CloudEndpoint", "cloudendpoints")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: CloudEndpointSpec
     status: CloudEndpointStatus | None = None
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from seamark.api.core import ConfigMap
-from seamark.api.meta import Condition, Object, Resource, Wire
+from seamark.api.meta import Condition, ManagedMeta, Object, Resource, Wire
 from seamark.api.schema import ATOMIC, Rule, checked, map_by
 
 GROUP, VERSION = "score.dev", "v1b1"
@@ -197,6 +197,7 @@ class Workload(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource(GROUP, VERSION, "Workload", "workloads")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: WorkloadSpec
     status: WorkloadStatus | None = None
 
@@ -348,5 +349,6 @@ class WorkloadExposure(Object, frozen=True, kw_only=True):
 
     RESOURCE: ClassVar[Resource] = Resource(GROUP, VERSION, "WorkloadExposure", "workloadexposures")
 
+    metadata: ManagedMeta = ManagedMeta()
     spec: WorkloadExposureSpec
     status: WorkloadExposureStatus | None = None

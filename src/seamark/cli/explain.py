@@ -102,7 +102,11 @@ def table(found: Summary) -> RenderableType:
             for count, style in zip(counts, ("green", "bold red", "yellow"), strict=True)
         ]
         made.add_row(row.family, row.resource.kind, row.namespace, *shown)
-    return Group(made, *_troubles(found), *_hidden(found))
+    return Group(made, *_rivals(found), *_troubles(found), *_hidden(found))
+
+
+def _rivals(found: Summary) -> list[Text]:
+    return [Text(), *(Text(f"! {words}", style="bold red") for words in found.rivals)] if found.rivals else []
 
 
 def _troubles(found: Summary) -> list[Text]:
@@ -140,4 +144,5 @@ def as_json(found: Summary) -> dict[str, Any]:
         {"kind": one.resource.kind, **one.key._asdict(), "truth": one.truth.value, "words": one.words}
         for one in found.troubles
     ]
-    return {"rows": rows, "troubles": troubles, "hidden": [str(kind) for kind in found.hidden]}
+    hidden = [str(kind) for kind in found.hidden]
+    return {"rows": rows, "troubles": troubles, "hidden": hidden, "rivals": list(found.rivals)}

@@ -21,6 +21,7 @@ COMMANDS = {
     "dev": "dev:dev",
     "crds": "crds:crds",
     "roles": "roles:roles",
+    "policies": "policies:command",
     "install": "install:install",
     "uninstall": "install:uninstall",
     "bundle": "bundle:bundle",

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from prometheus_client.registry import Collector
@@ -22,6 +22,7 @@ from seamark.core.cache import Index
 from seamark.core.calls import Call, Results
 from seamark.core.events import Notice
 from seamark.core.ownership import ByReference, Ownership
+from seamark.core.rivals import Rivals
 from seamark.core.scope import EVERYTHING, Scope
 from seamark.core.source import Reports, Source
 from seamark.core.status import StatusMode
@@ -64,6 +65,7 @@ class Declared(Generic[S]):
     perform: Callable[[Any], Awaitable[Any]] | None = None  # carries out the action of a call
     spacing: float = 0.0  # seconds between two passes of a key: for keys that many changes touch
     collectors: tuple[Collector, ...] = ()  # metrics of the family's own, made without a registry
+    rivals: Rivals | None = None  # who else may answer to the name that makes these keys ours
     companions: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()  # what runs beside the workers of the leader
 
 
@@ -90,6 +92,11 @@ class Group(Declared[S]):
     always: tuple[Key, ...] = ()  # keys that are there without any object
     amends: bool = False  # `report` has what is new, None for what is taken back; not all that there is to say
     subjects: tuple[Reports[Any], ...] = ()  # whatever key these speak about is a key of this group, too
+
+
+def guarded(rivals: Rivals, *declared: Controller[Any] | Group[Any]) -> tuple[Controller[Any] | Group[Any], ...]:
+    """These stand back while somebody else answers to the name that makes their objects ours."""
+    return tuple(replace(one, rivals=rivals) for one in declared)
 
 
 def kinds(declared: Controller[Any] | Group[Any]) -> tuple[type[Object], ...]:

@@ -34,6 +34,7 @@ from seamark.core.metrics import Metrics
 from seamark.core.queue import Item, Queue
 from seamark.core.source import Informer
 from seamark.core.speaker import Speaker
+from seamark.core.status import ByEntry
 from seamark.core.timeslice import TimeSlice
 from seamark.core.view import View
 from seamark.core.waker import Declaration, Waker
@@ -217,6 +218,11 @@ class Loop:
         if obj is None or seen is None:
             self._forget(item, view)
             return
+        if controller.rivals is not None and (rival := controller.rivals.notice(view, obj)) and not obj.deleting:
+            self._stand_back(item, view)
+            if not isinstance(controller.status, ByEntry) or controller.status.spoken(obj):
+                services.events.notice(obj, controller.rivals.told(rival))
+            return
         wanted = controller.desire(seen)
         existing = self._existing(item, controller, obj, wanted, view)
         if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):
@@ -240,6 +246,9 @@ class Loop:
 
     async def _group_pass(self, item: Item, controller: Group[Any], view: View) -> None:
         services = self._services
+        if controller.rivals is not None and controller.rivals.speaking(view):
+            self._stand_back(item, view)
+            return
         seen = controller.observe(view, item.key, services.calls.results(item, ""))
         if seen is None:
             controller.reports.publish(item.key, {})
@@ -259,6 +268,15 @@ class Loop:
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
             self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
+            self.waker.dependencies.record(item, view.reads)  # and so does what it has looked for in vain
+
+    def _stand_back(self, item: Item, view: View) -> None:
+        """Somebody else answers to our name: everything stays as it is, until that has been quiet for a while."""
+        services = self._services
+        self.waker.dependencies.record(item, view.reads)
+        services.calls.forget(item)
+        services.queue.succeeded(item)
+        services.queue.add_after(item, view.again - view.now)
 
     def _heed(self, item: Item, trouble: Retry | None) -> None:
         """Whatever else comes of this pass, the key does not come back before the time the server has asked for."""
@@ -327,6 +345,9 @@ class Loop:
         services.queue.succeeded(item)
         services.queue.cancel(item)
         self.waker.forget(item)
+        controller = self.waker.controllers[item.kind]
+        if controller.rivals is not None and isinstance(controller, Controller):
+            controller.rivals.forget(controller.kind, item.key)
         self._woken.pop(item, None)
         self._passed.pop(item, None)
         self._awaiting.pop(item, None)

@@ -70,6 +70,7 @@ class ByManager:
     conditions: tuple[ConditionType, ...]
     fields: tuple[str, ...] = ()  # the other fields of the status struct that this writer owns
     entries: Entries | None = None  # a list among those fields whose entries have conditions of their own
+    fence: str | None = ""  # which objects are ours, in CEL about `object`: empty for all, None where it can't be told
 
     def said(self, obj: Any, judged: Any) -> Any:
         status = obj.status if obj.status is not None else type(judged)()
@@ -119,6 +120,11 @@ class ByEntry:
     entries: Entries
     ours: Callable[[Any], bool]
     conditions: tuple[ConditionType, ...]
+    fence: str = ""  # the same as `ours`, in CEL about `one`
+
+    def spoken(self, obj: Any) -> bool:
+        """Whether there are words of ours on an object."""
+        return any(self.ours(entry) for entry in self._standing(obj) or ())
 
     def said(self, obj: Any, judged: Any) -> Any:
         ours = tuple(entry for entry in self._standing(obj) or () if self.ours(entry))

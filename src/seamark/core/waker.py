@@ -89,7 +89,8 @@ class Waker:
 
     def _sources(self, controller: Declaration) -> list[Source]:
         subjects = controller.subjects if isinstance(controller, Group) else ()
-        return [*(self._informers[kind] for kind in kinds(controller)), *controller.sources, *subjects]
+        rivals = (controller.rivals.facts,) if controller.rivals is not None else ()
+        return [*(self._informers[kind] for kind in kinds(controller)), *controller.sources, *subjects, *rivals]
 
     def _changed(self, informer: Informer[Any], change: Change[Any]) -> None:
         for controller in self.controllers.values():

@@ -9,6 +9,7 @@ from seamark.api.bindings import BoundEndpoint
 from seamark.api.core import ConfigMap, Pod, Secret, Service
 from seamark.api.discovery import EndpointSlice
 from seamark.api.dns import DNSEndpoint
+from seamark.api.events import Event
 from seamark.api.gateway import Gateway, GatewayClass, ListenerSet
 from seamark.api.gatewayroutes import GRPCRoute, HTTPRoute, TCPRoute, TLSRoute
 from seamark.api.kubernetesoperator import KubernetesOperator
@@ -23,7 +24,7 @@ from seamark.core.errors import UserError
 CONFIG_MAP, SECRET, SERVICE, POD = ConfigMap.RESOURCE, Secret.RESOURCE, Service.RESOURCE, Pod.RESOURCE
 SLICE, INGRESS = EndpointSlice.RESOURCE, Ingress.RESOURCE
 DEPLOYMENT, STATEFUL_SET = Deployment.RESOURCE, StatefulSet.RESOURCE
-GREETING = Greeting.RESOURCE
+GREETING, EVENT = Greeting.RESOURCE, Event.RESOURCE
 WORKLOAD, CLAIM, EXPOSURE = Workload.RESOURCE, ResourceClaim.RESOURCE, WorkloadExposure.RESOURCE
 DNS_ENDPOINT = DNSEndpoint.RESOURCE
 BOUND_ENDPOINT, KUBERNETES_OPERATOR = BoundEndpoint.RESOURCE, KubernetesOperator.RESOURCE

@@ -79,10 +79,11 @@ class Reader:
             self._lists[at] = await self.list_all(*at)
 
     async def list_all(
-        self, resource: Resource, namespace: str = "", labels: str = ""
+        self, resource: Resource, namespace: str = "", labels: str = "", fields: str = ""
     ) -> list[Raw] | Missing | Forbidden:
         items: list[Raw] = []
         query = {"limit": str(PAGE)} | ({"labelSelector": labels} if labels else {})
+        query |= {"fieldSelector": fields} if fields else {}
         while True:
             page = _found(await self._send(Request("GET", resource.path(namespace), query)))
             if not isinstance(page, dict):

@@ -6,8 +6,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from seamark.api.meta import Key, Resource
+from seamark.core.rivals import SILENCE, TAKEN
 from seamark.explain import kinds
 from seamark.explain.assess import assess, statements
 from seamark.explain.model import Raw, Truth
@@ -47,6 +49,7 @@ class Summary:
     troubles: tuple[Trouble, ...]
     hidden: tuple[Resource, ...]  # kinds that whoever asks may not list
     installed: bool  # the cluster has at least one of our kinds
+    rivals: tuple[str, ...] = ()  # who else answers to a name of ours, in our own words
 
 
 async def summarise(reader: Reader, namespace: str = "") -> Summary:
@@ -69,7 +72,23 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
             rows.setdefault(at, Row(family, kind, trouble.key.namespace)).counts[trouble.truth] += 1
             if trouble.truth.broken:
                 troubles.append(trouble)
-    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed)
+    rivals = await _rivals(reader, namespace)
+    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed, rivals)
+
+
+async def _rivals(reader: Reader, namespace: str) -> tuple[str, ...]:
+    """While another controller answers to a name of ours, an event says so on every object of that name."""
+    found = await reader.list_all(kinds.EVENT, namespace, fields=f"reason={TAKEN}")
+    words = (one.get("note", "") for one in found if _lately(one)) if isinstance(found, list) else ()
+    return tuple(dict.fromkeys(words))
+
+
+def _lately(event: Raw) -> bool:
+    last = (event.get("series") or {}).get("lastObservedTime") or event.get("eventTime") or ""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(last)).total_seconds() < SILENCE
+    except (ValueError, TypeError):
+        return False
 
 
 def _look(kind: Resource, raw: Raw) -> Trouble:

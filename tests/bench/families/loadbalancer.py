@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from seamark.api.core import Service, ServicePort, ServiceSpec
-from seamark.api.meta import Object, ObjectMeta, document
+from seamark.api.meta import ManagedMeta, Object, document
 from seamark.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark.core.client import APPLY_PATCH, MERGE_PATCH
 from seamark.core.waker import Declaration
@@ -59,7 +59,7 @@ class LoadBalancerScenario:
             url = f"tls://{name}.example.com"
             notes |= {"k8s.ngrok.com/url": url, "k8s.ngrok.com/mapping-strategy": "endpoints-verbose"}
         spec = ServiceSpec(type="LoadBalancer", load_balancer_class="ngrok", ports=(ServicePort(port=80),))
-        service = Service(metadata=ObjectMeta(name=name, namespace=namespace, annotations=notes or None), spec=spec)
+        service = Service(metadata=ManagedMeta(name=name, namespace=namespace, annotations=notes or None), spec=spec)
         return Write("POST", Service.RESOURCE.path(namespace), document(service))
 
     def work(self, made: Made) -> Generator[Write, Made, None]:

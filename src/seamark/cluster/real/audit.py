@@ -20,6 +20,7 @@ omitStages: [RequestReceived]
 rules: [{level: Metadata}]
 """
 POLL = 0.02
+DECISION = "authorization.k8s.io/decision"
 
 
 class _User(msgspec.Struct, frozen=True):
@@ -47,6 +48,7 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
     user_agent: str = ""
     object_ref: _Ref = _Ref()
     response_status: _Status = _Status()
+    annotations: dict[str, str] = {}
     request_received_timestamp: str = ""
     stage_timestamp: str = ""
 
@@ -62,6 +64,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     code: int
+    allowed: bool = True  # by roles: what is refused for another reason is allowed
     uri: str
     agent: str
     received: str
@@ -143,6 +146,7 @@ def _entry(event: _Event) -> Entry:
         namespace=ref.namespace,
         name=ref.name,
         code=event.response_status.code,
+        allowed=event.annotations.get(DECISION) != "forbid",
         uri=event.request_uri,
         agent=event.user_agent,
         received=event.request_received_timestamp,

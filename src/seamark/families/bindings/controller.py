@@ -12,9 +12,10 @@ from seamark.core.access import Right
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
 from seamark.core.clock import Clock, SystemClock
-from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.controller import Controller, Group, Wanted, guarded
 from seamark.core.events import Notice
 from seamark.core.follow import Unreadable
+from seamark.core.rivals import Rivals
 from seamark.core.scope import Scope
 from seamark.core.source import Fresh, NotYet, Reports
 from seamark.core.status import ByManager
@@ -277,7 +278,8 @@ class Wiring:
 def controllers(settings: Settings, means: Means) -> tuple[Declaration, ...]:
     wiring = Wiring(settings, means)
     here = wiring.scopes
-    return (
+    return guarded(
+        Rivals("KubernetesOperator", str(settings.key)),
         Group(
             name="binding-groups",
             scopes=here,

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from seamark.api.bindings import BindingEndpoint, BindingTarget, BoundEndpoint, BoundEndpointSpec
-from seamark.api.meta import Condition, Key, ObjectMeta, Wire
+from seamark.api.meta import Condition, Key, ManagedMeta, Wire
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
 from seamark.families.bindings.groups import by_age
@@ -136,7 +136,7 @@ def bound_endpoint(key: Key, projection: Projection, existing: BoundEndpoint | N
     target = projection.target
     same = existing is not None and target_of(existing.spec) == target and _same_url(existing, target)
     return BoundEndpoint(
-        metadata=ObjectMeta(name=key.name, namespace=key.namespace, finalizers=(FINALIZER,)),
+        metadata=ManagedMeta(name=key.name, namespace=key.namespace, finalizers=(FINALIZER,)),
         spec=BoundEndpointSpec(
             endpoint_url=existing.spec.endpoint_url if existing is not None and same else target.url,
             scheme=target.scheme,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seamark.api.bindings import BoundEndpoint
 from seamark.api.core import Service, ServicePort, ServiceSpec
-from seamark.api.meta import Key, ObjectMeta
+from seamark.api.meta import Key, ManagedMeta
 from seamark.families.bindings.ownership import owner_labels
 from seamark.families.bindings.state import GroupReport, PortName, Settings
 
@@ -16,7 +16,7 @@ def upstream_service(endpoint: BoundEndpoint, group: GroupReport, settings: Sett
     """ClusterIP before the forwarders, with every port of the group: whoever is the target's oldest serves them all."""
     ports = tuple(ServicePort(name=str(name), port=name.port, target_port=listens) for name, listens in group.ports)
     return Service(
-        metadata=ObjectMeta(
+        metadata=ManagedMeta(
             name=endpoint.metadata.name,
             namespace=settings.namespace,
             labels=owner_labels(endpoint.key),
@@ -30,7 +30,7 @@ def target_service(key: Key, oldest: BoundEndpoint, ports: tuple[PortName, ...],
     """ExternalName in the users' namespace, that names the upstream Service of the group's oldest member."""
     wanted = oldest.spec.target.metadata
     return Service(
-        metadata=ObjectMeta(
+        metadata=ManagedMeta(
             name=key.name,
             namespace=key.namespace,
             labels={**((wanted.labels if wanted else None) or {}), **owner_labels(oldest.key)},

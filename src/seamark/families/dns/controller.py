@@ -12,7 +12,8 @@ from seamark.api.gatewayshared import GROUP as GATEWAY
 from seamark.api.meta import Key, Object
 from seamark.core.apply import Answers
 from seamark.core.calls import Results
-from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.controller import Controller, Group, Wanted, guarded
+from seamark.core.rivals import Rivals
 from seamark.core.source import Fresh, Reports, Stale
 from seamark.core.status import ByManager, Silent
 from seamark.core.view import View
@@ -51,6 +52,7 @@ class Wiring:
         self.work = Work(provider, timing.shelf_life)
         self._ledgers = {zone: Ledger(zone, rules, self.work.adjusted) for zone in rules.zones}
         self.reports: Reports[ZoneReport] = Reports("zone reports")
+        self.rivals = Rivals("owner id", rules.owner)
 
     def keyed(self, source: SourceKind) -> Callable[[Any], list[Key]]:
         return lambda obj: keys(self.indexes.zones_of_other(source, obj))
@@ -68,6 +70,7 @@ class Wiring:
         refused = view.fact(self.work.refusals, zone)
         view.fact(self.work.adjustments, zone)  # what it says is in the ledger's plan already; its coming wakes us
         ledger.follow(content, self._readers[zone].changed(view), self._alive(view))
+        self.rivals.heard(view, f"at the zone {zone or '.'}", ledger.plan.registry.strangers)
         seen = SeenZone(
             ledger=ledger,
             subjects={},
@@ -132,8 +135,10 @@ def optional_kinds(sources: Iterable[SourceKind]) -> tuple[type[Object], ...]:
 def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) -> tuple[Declaration, ...]:
     timing = timing or Timing()
     wiring = Wiring(provider, rules, timing)
-    group = zones_group(wiring, timing)
-    return (group, endpoints_controller(wiring, timing)) if CRD in rules.sources else (group,)
+    declared: tuple[Declaration, ...] = (zones_group(wiring, timing),)
+    if CRD in rules.sources:
+        declared = (*declared, endpoints_controller(wiring, timing))
+    return guarded(wiring.rivals, *declared)
 
 
 def zones_group(wiring: Wiring, timing: Timing) -> Group[SeenZone]:

@@ -141,7 +141,7 @@ class _Planning:
     def claimed(self) -> None:
         owned, verdicts = self._name.owned, self.verdicts
         slots: dict[Slot, list[Claim]] = {}
-        for claim in self._name.claims:
+        for claim in self._of_one_namespace(self._name.claims):
             slots.setdefault(claim.record.slot, []).append(claim)
         alone = [slot for slot in slots if slot[1] == "CNAME"]
         if alone and len(slots) > len(alone):
@@ -161,6 +161,19 @@ class _Planning:
             verdict = self._slot(winners)
             for claim in winners:
                 verdicts[(claim.ref, claim.index)] = verdict
+
+    def _of_one_namespace(self, claims: Sequence[Claim]) -> Sequence[Claim]:
+        """A name belongs to one namespace: to the one that has records there, or else to the first."""
+        if self._rules.shared_names or len({claim.ref.namespace for claim in claims}) < 2:
+            return claims
+        refs = [Ref.parse(one.resource) for one in self._name.owned.values() if self._rules.ours(one.owner)]
+        held = {ref.namespace for ref in refs if ref is not None}
+        first = min(claims, key=lambda one: (one.ref.namespace not in held, len(one.record.targets), one.ref)).ref
+        for claim in claims:
+            if claim.ref.namespace != first.namespace:
+                words = f"{claim.record} is already claimed by {_called(first, claim.ref)}"
+                self.verdicts[(claim.ref, claim.index)] = Verdict(claim.record.slot, reason="Conflict", message=words)
+        return [claim for claim in claims if claim.ref.namespace == first.namespace]
 
     def _winners(self, rivals: Sequence[Claim], standing: Ownership | None) -> list[Claim]:
         if len(rivals) == 1:

@@ -28,6 +28,7 @@ class Registry:
     """The ownerships of one zone, kept up with its content at the cost of what changed there.
 
     - `at` is by name; `of` is by the object that an ownership of ours names.
+    - `strangers` counts the times at which ownerships in our own name came that nobody here has planned.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -37,6 +38,10 @@ class Registry:
         self._places: set[str] = set()  # where there are ownership records
         self._at: dict[str, dict[Slot, Ownership]] = {}
         self._of: dict[str, dict[Slot, None]] = {}
+        self.strangers = 0
+        self._planned: dict[str, set[str]] = {}  # by place: the values that we may have written there
+        self._read_once = False
+        self._strange = False
 
     def at(self, name: str) -> Owned:
         return self._at.get(name, {})
@@ -58,8 +63,11 @@ class Registry:
         touched = dict.fromkeys(changed)
         if self._rules.registry != "txt":
             return touched
+        self._strange = False
         for place in list(touched):
             touched.update(dict.fromkeys(self._read(place, content.at(place))))
+        self.strangers += self._strange and self._read_once
+        self._read_once = True
         for name in touched:
             self._settle(name, content)
         return touched
@@ -72,6 +80,7 @@ class Registry:
             return (self._without(standing),) if standing is not None else ()
         value = self._rules.values.encode({**labels, OWNER: self._rules.owner})
         name = self._rules.names.of(slot[0], slot[1])
+        self._planned.setdefault(name, set()).add(value)
         before = standing.record if standing is not None and not standing.older else None
         others = [one for one in before.targets if standing is None or one != standing.value] if before else []
         ttl = before.ttl if before else 0
@@ -92,6 +101,7 @@ class Registry:
         if not said and place not in self._places:
             return
         (self._places.add if said else self._places.discard)(place)
+        self._wonder(place, said)
         about = self._rules.names.owned(place)
         if about is not None:
             name, type_ = about
@@ -104,6 +114,14 @@ class Registry:
         if said and about is None:
             self._untyped[place] = replace(said[-1], older=True)
         yield from self._rules.names.younger(place)
+
+    def _wonder(self, place: str, said: list[Ownership]) -> None:
+        """Who says that in our name? What was there before we came is a predecessor's."""
+        planned = self._planned.setdefault(place, set()) if said else self._planned.pop(place, set())
+        for one in said:
+            if one.owner == self._rules.owner and one.value not in planned:
+                self._strange = True
+                planned.add(one.value)
 
     def _ownerships(self, records: tuple[Record, ...]) -> Iterator[Ownership]:
         for record in records:

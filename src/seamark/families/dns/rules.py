@@ -98,6 +98,7 @@ class Rules:
     min_ttl: int = 0
     set_identifiers: bool = False
     update_status: bool = True
+    shared_names: bool = False  # objects of several namespaces may have records at one name
     create_ptr: bool = False  # a PTR record for each address of a Service, Ingress, Gateway or route
     empty_deletes: bool = False  # also of a source that never had an object, leftovers are deleted
 

@@ -65,6 +65,9 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d")] = ""
     dns_annotation_filter: Annotated[str, Meta(description="Only objects with these annotations")] = ""
     dns_namespace: Annotated[str, Meta(description="Only objects of this namespace; empty for all")] = ""
+    dns_shared_names: Annotated[
+        bool, Meta(description="Objects of several namespaces may share one name, as with ExternalDNS")
+    ] = False
     dns_update_status: Annotated[bool, Meta(description="Write the status of DNSEndpoints")] = True
     dns_create_ptr: Annotated[
         bool, Meta(description="A PTR record for each address of a Service, Ingress, Gateway or route")
@@ -117,6 +120,7 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
         update_status=settings.dns_update_status,
+        shared_names=settings.dns_shared_names,
         create_ptr=settings.dns_create_ptr,
         empty_deletes=settings.dns_empty_deletes,
     )

@@ -7,6 +7,7 @@ addresses ─► gateways ─► routes ─► counts
 
 from __future__ import annotations
 
+from seamark.core.controller import guarded
 from seamark.core.waker import Declaration
 from seamark.families.gateway.groups import Groups
 from seamark.families.gateway.options import Options
@@ -17,4 +18,4 @@ from seamark.providers.dataplane.protocol import DataPlane
 
 def controllers(plane: DataPlane, options: Options = Options()) -> tuple[Declaration, ...]:  # noqa: B008 - frozen
     wiring = Wiring(plane, options)
-    return (*Groups(wiring).declarations(), *Statuses(wiring).declarations())
+    return (*Groups(wiring).declarations(), *guarded(wiring.rivals, *Statuses(wiring).declarations()))

@@ -73,6 +73,7 @@ class Groups:
             report=lambda _seen, _answers: {},
             reports=Reports("default class"),
             children=(GatewayClass,),
+            rivals=self._all.rivals,
             ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
         )
 
@@ -108,6 +109,7 @@ class Groups:
             report=infrastructure.report,
             reports=self._all.lots,
             children=children,
+            rivals=self._all.rivals,
             scopes=dict.fromkeys(children, mine),
             ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
         )

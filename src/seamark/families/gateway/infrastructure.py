@@ -1,6 +1,7 @@
 """On a cluster: the Envoys of a gateway as Pods, and the Service before them, all in the operator's own namespace.
 
-- The Pods' labels and annotations include those of `spec.infrastructure`; so do the Service's.
+- The Pods' labels and annotations include those of `spec.infrastructure`; so do the Service's. Labels by which others
+  select Pods are left out.
 - The gateway's addresses are the Service's. An address that the gateway names has to be one of them.
 - A gateway that is gone, or not ours any more, takes all that along.
 """
@@ -60,6 +61,7 @@ NOBODY = 65534
 HARMLESS = ContainerSecurity(
     allow_privilege_escalation=False, read_only_root_filesystem=True, capabilities=Capabilities(drop=("ALL",))
 )
+RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ def desire(seen: Seen, cluster: Cluster) -> Wanted:
     return Wanted(children={"config": parts.config(), "envoys": parts.envoys(), "service": parts.service()})
 
 
+def reserved(label: str) -> bool:
+    """By such labels other Services of our namespace select their Pods: no tenant puts them on an Envoy."""
+    return label.partition("/")[0].endswith(RESERVED)
+
+
 class Parts:
     """The children of one gateway."""
 
@@ -115,7 +122,8 @@ class Parts:
         self._ports = seen.ports
         self._cluster = cluster
         infrastructure = gateway.spec.infrastructure
-        self._labels = (infrastructure.labels if infrastructure is not None else None) or {}
+        labels = (infrastructure.labels if infrastructure is not None else None) or {}
+        self._labels = {name: value for name, value in labels.items() if not reserved(name)}
         self._annotations = (infrastructure.annotations if infrastructure is not None else None) or {}
         self._selector = {GATEWAY_NAME: seen.key.name, GATEWAY_NAMESPACE: seen.key.namespace}
 

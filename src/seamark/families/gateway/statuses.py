@@ -18,7 +18,7 @@ from seamark.core.status import ByEntry, ByManager, Entries
 from seamark.core.view import View
 from seamark.core.waker import Declaration
 from seamark.families.gateway import classes
-from seamark.families.gateway.classes import MANAGER, SeenClass
+from seamark.families.gateway.classes import MANAGER
 from seamark.families.gateway.listeners import gateway_key
 from seamark.families.gateway.shapes import GatewayView, Verdict
 from seamark.families.gateway.state import (
@@ -53,7 +53,7 @@ from seamark.families.gateway.words import (
 
 
 class Statuses:
-    """While a rival speaks under our name, nobody here does."""
+    """What is said of each kind. While a rival answers to our name, nobody here says anything."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._all = wiring
@@ -70,28 +70,28 @@ class Statuses:
         )
 
     def gateway_classes(self) -> Declaration:
-        name = self._name
         return Controller(
             name="gatewayclasses",
             kind=GatewayClass,
-            sources=(self._all.rivals.facts,),
             observe=self._class,
             desire=nothing,
-            judge=lambda seen, _answers: classes.judge(seen, self._all.options.features),
-            announce=lambda seen, _answers: classes.announce(seen, name),
-            status=ByManager(manager=MANAGER, conditions=(CLASS_ACCEPTED,), fields=("supported_features",)),
+            judge=lambda one, _answers: classes.judge(one, self._all.options.features),
+            status=ByManager(
+                manager=MANAGER,
+                conditions=(CLASS_ACCEPTED,),
+                fields=("supported_features",),
+                fence=f"object.spec.controllerName == '{self._name}'",
+            ),
         )
 
-    def _class(self, view: View, one: GatewayClass, _results: Results) -> SeenClass | None:
-        if one.spec.controller_name != self._name:
-            return None
-        return SeenClass(one, self._all.rivals.notice(view, one))
+    def _class(self, _view: View, one: GatewayClass, _results: Results) -> GatewayClass | None:
+        return one if one.spec.controller_name == self._name else None
 
     def gateway_status(self) -> Declaration:
         return Controller(
             name="gateways",
             kind=Gateway,
-            sources=(self._all.gateways, self._all.counts, self._all.verdicts, self._all.rivals.facts),
+            sources=(self._all.gateways, self._all.counts, self._all.verdicts),
             observe=lambda view, gateway, _results: self._told(view, gateway, gateway.key),
             desire=nothing,
             judge=lambda seen, _answers: judge_gateway(seen),
@@ -100,6 +100,7 @@ class Statuses:
                 conditions=(GATEWAY_ACCEPTED, GATEWAY_PROGRAMMED, GATEWAY_RESOLVED),
                 fields=("addresses", "listeners", "attached_listener_sets"),
                 entries=Entries("listeners", identity=lambda listener: listener.name),
+                fence=f"object.spec.gatewayClassName == '{self._all.options.class_name}'",
             ),
         )
 
@@ -108,7 +109,7 @@ class Statuses:
             name="listenersets",
             kind=ListenerSet,
             optional=(ListenerSet,),
-            sources=(self._all.gateways, self._all.counts, self._all.verdicts, self._all.rivals.facts),
+            sources=(self._all.gateways, self._all.counts, self._all.verdicts),
             observe=lambda view, one, _results: self._told(view, one, gateway_key(one)),
             desire=nothing,
             judge=lambda seen, _answers: judge_set(seen),
@@ -118,13 +119,12 @@ class Statuses:
                 conditions=(SET_ACCEPTED, SET_PROGRAMMED),
                 fields=("listeners",),
                 entries=Entries("listeners", identity=lambda listener: listener.name),
+                fence=None,  # whose it is, is written on its gateway
             ),
         )
 
     def _told(self, view: View, obj: Gateway | ListenerSet, key: Key | None) -> SeenGateway | None:
         """What is known of the gateway; nothing known, but words of ours there: those have to go."""
-        if self._all.rivals.speaking(view):
-            return None
         found: GatewayView | None = None
         if key is not None:
             found = next(iter(view.reports(self._all.gateways, key).values()), None)
@@ -140,7 +140,7 @@ class Statuses:
             name=kind.RESOURCE.plural,
             kind=kind,
             optional=(kind,) if kind in OPTIONAL else (),
-            sources=(self._all.attachments[kind.RESOURCE.kind], self._all.verdicts, self._all.rivals.facts),
+            sources=(self._all.attachments[kind.RESOURCE.kind], self._all.verdicts),
             observe=partial(self._route, self._all.attachments[kind.RESOURCE.kind]),
             desire=nothing,
             judge=lambda seen, _answers: judge_route(seen, name),
@@ -148,13 +148,12 @@ class Statuses:
             status=ByEntry(
                 entries=Entries("parents", identity=lambda entry: entry.parent_ref),
                 ours=lambda entry: entry.controller_name == name,
+                fence=f"one.controllerName == '{name}'",
                 conditions=(ROUTE_ACCEPTED, ROUTE_RESOLVED, PARTIALLY_INVALID),
             ),
         )
 
     def _route(self, reports: Reports[Any], view: View, route: Any, _results: Results) -> SeenRoute | None:
-        if self._all.rivals.speaking(view):
-            return None
         kind = route.RESOURCE.kind
         attached = next(iter(view.reports(reports, (kind, route.key)).values()), ())
         missing = next(iter(view.reports(reports, ("missing", kind, route.key)).values()), ())
@@ -178,7 +177,7 @@ class Statuses:
             name=f"gateway-{kind.RESOURCE.plural}",  # another family has a kind of the same name
             kind=kind,
             optional=(kind,),
-            sources=(self._all.verdicts, self._all.traffic, self._all.tls, self._all.rivals.facts),
+            sources=(self._all.verdicts, self._all.traffic, self._all.tls),
             observe=self._policy,
             desire=nothing,
             judge=lambda seen, _answers: judge_policy(seen, name),
@@ -186,13 +185,12 @@ class Statuses:
             status=ByEntry(
                 entries=Entries("ancestors", identity=lambda entry: entry.ancestor_ref),
                 ours=lambda entry: entry.controller_name == name,
+                fence=f"one.controllerName == '{name}'",
                 conditions=conditions,
             ),
         )
 
     def _policy(self, view: View, policy: Any, _results: Results) -> SeenPolicy | None:
-        if self._all.rivals.speaking(view):
-            return None
         said = view.reports(self._all.verdicts, (policy.RESOURCE.kind, policy.key))
         read = self._all.traffic if isinstance(policy, TrafficPolicy) else self._all.tls
         missing = next(iter(view.reports(read, ("missing", policy.key)).values()), ())

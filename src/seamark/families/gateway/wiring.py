@@ -6,9 +6,9 @@ from typing import Any
 
 from seamark.api.gateway import GRPCRoute, HTTPRoute, ListenerSet, Route, TCPRoute, TLSRoute
 from seamark.core.controller import Wanted
+from seamark.core.rivals import Rivals
 from seamark.core.source import Reports
 from seamark.families.gateway.addresses import Lot
-from seamark.families.gateway.classes import Rivals
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.programming import Programmer
 from seamark.families.gateway.translations import Translator
@@ -36,6 +36,6 @@ class Wiring:
         self.verdicts: Reports[Any] = Reports("verdicts")
         self.tls: Reports[Any] = Reports("backend TLS policies")
         self.traffic: Reports[Any] = Reports("traffic policies")
-        self.rivals = Rivals(options.controller_name)
+        self.rivals = Rivals("controllerName", options.controller_name)
         self.programmer = Programmer(plane)
         self.translator = Translator(options, self.programmer, self.gateways, self.attachments, self.tls, self.traffic)

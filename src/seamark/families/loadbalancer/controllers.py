@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from seamark.core.clock import Clock, SystemClock
+from seamark.core.controller import guarded
+from seamark.core.rivals import Rivals
 from seamark.core.waker import Declaration
 from seamark.families.loadbalancer.agentendpoint.controller import controller as agent_endpoints
 from seamark.families.loadbalancer.cloudendpoint.controller import controller as cloud_endpoints
@@ -22,8 +24,8 @@ def controllers(
     options, timing = options or Options(), timing or Timing()
     work = Work(provider, timing, clock or SystemClock())
     sight, hosts = Sight(work), Hosts(drained=bool(options.drain))
-    return (
-        sight.group(),
+    declared = guarded(
+        Rivals("loadBalancerClass", options.lb_class),
         hosts.group(),
         Wiring(work, options).controller(),
         agent_endpoints(sight, hosts, timing),
@@ -31,3 +33,4 @@ def controllers(
         domains(work, options),
         policies(),
     )
+    return (sight.group(), *declared)

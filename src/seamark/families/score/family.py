@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 
 from seamark.api.meta import Key
+from seamark.api.score import Workload
+from seamark.core.controller import guarded
 from seamark.core.family import Family
+from seamark.core.rivals import Rivals
 from seamark.core.waker import Declaration
 from seamark.families.score.config import KEY
 from seamark.families.score.configuration.controller import controller as configuration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
+from seamark.families.score.ownership import OURS
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.families.score.runtime.controller import Options
@@ -23,6 +27,11 @@ def config_key() -> Key:
     return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
 
 
+def alone(one: Declaration) -> tuple[Declaration, ...]:
+    """Stands back while the controllers of others speak of Workloads, too."""
+    return guarded(Rivals("kind", str(Workload.RESOURCE), OURS), one)
+
+
 def kubernetes_runtime() -> tuple[Declaration, ...]:
     """Only whoever is in the cluster's network can tell whether a cluster-local endpoint answers."""
     return runtime(Options(inside="KUBERNETES_SERVICE_HOST" in os.environ))
@@ -32,19 +41,19 @@ ORCHESTRATOR = Family(
     name="score-orchestrator",
     summary="Workload: its backend is chosen, its resources are claimed, its plan is made",
     crds=CRDS,
-    controllers=lambda: tuple(one(config_key()) for one in (configuration, orchestrator, provisioner)),
+    controllers=lambda: (configuration(config_key()), *alone(orchestrator(config_key())), provisioner(config_key())),
 )
 REGISTRAR = Family(
     name="score-registrar",
     summary="WorkloadExposure: a runtime is asked where a Workload is reached",
     crds=(),
-    controllers=lambda: (registrar(),),
+    controllers=lambda: alone(registrar()),
 )
 MIRROR = Family(
     name="score-mirror",
     summary="Workload: its endpoint is what its runtime published",
     crds=(),
-    controllers=lambda: (mirror(config_key()),),
+    controllers=lambda: alone(mirror(config_key())),
 )
 RUNTIME = Family(
     name="score-runtime",

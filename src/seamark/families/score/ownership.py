@@ -11,6 +11,7 @@ from seamark.api.meta import Object
 from seamark.core.ownership import ByReference
 
 OWNER = "score.dev/owner-uid"
+OURS = ("score-",)  # how the field managers of the family begin
 PART_OF = {"app.kubernetes.io/part-of": "score"}  # on what the family makes of kinds that everybody makes
 
 

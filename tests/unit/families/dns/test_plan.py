@@ -225,3 +225,34 @@ def test_without_a_registry_only_what_a_going_object_names_is_deleted() -> None:
     doomed = Stake(ref("a"), doomed=((f"www.{ZONE}", "A", ""),))
     assert told(plan(holds, under=under, stakes=[doomed]).changes) == ["delete www A"]
     assert told(plan(holds, claim("a", "www A 192.0.2.3"), under=under).changes) == ["update www A 192.0.2.3"]
+
+
+# ---- names of several namespaces
+
+
+def test_a_name_belongs_to_the_namespace_that_has_records_there() -> None:
+    made = plan(content(owned("shop/a", WWW)), claim("shop/a", WWW), claim("evil/a", "www A 203.0.113.6"))
+    assert made.changes == ()
+    assert made.verdicts[(ref("shop/a"), 0)].in_place
+    verdict = made.verdicts[(ref("evil/a"), 0)]
+    assert (verdict.reason, verdict.message) == (
+        "Conflict",
+        f"www.{ZONE} A is already claimed by a DNSEndpoint in another namespace",
+    )
+
+
+def test_no_record_of_another_namespace_drives_a_cname_away() -> None:
+    alias = "www CNAME a.example.org"
+    made = plan(content(owned("shop/a", alias)), claim("shop/a", alias), claim("evil/a", WWW))
+    assert made.changes == ()
+    assert made.verdicts[(ref("evil/a"), 0)].reason == "Conflict"
+
+
+def test_namespaces_share_a_name_where_that_is_set() -> None:
+    claims = claim("shop/a", WWW), claim("other/b", "www A 192.0.2.7")
+    assert (
+        told(plan(content(), *claims, under=rules(shared_names=True)).changes)[0] == "create www A 192.0.2.1,192.0.2.7"
+    )
+    alone = plan(content(), *claims)
+    assert told(alone.changes)[0] == "create www A 192.0.2.7", "else the first has it"
+    assert alone.verdicts[(ref("shop/a"), 0)].reason == "Conflict"

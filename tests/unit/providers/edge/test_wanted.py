@@ -67,6 +67,7 @@ def test_everything_that_is_said_is_wanted() -> None:
         client_certificates=(Pair(b"c1", b"k1"),),
         termination=Termination(Pair(b"c2", b"k2"), b"ca", required=False),
         name=Owner("cluster-uid", "shop", "web", "u1").key,
+        fenced=True,
         generation=3,
     )
     assert "k1" not in repr(wanted)

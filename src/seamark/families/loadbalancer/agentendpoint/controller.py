@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from seamark.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.core.calls import Results
 from seamark.core.controller import Controller
+from seamark.core.reach import forbidden
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.families.loadbalancer.agentendpoint.reconcile import desire, judge
@@ -57,4 +60,11 @@ def mistake(endpoint: AgentEndpoint) -> str:
         upstream(endpoint.spec.upstream.url)
     except BadUrl as bad:
         return f"spec.upstream.url: {bad}"
-    return ""
+    host = upstream_host(endpoint.spec.upstream.url)
+    trouble = forbidden(host)
+    return f"spec.upstream.url: {host} is {trouble}" if trouble else ""
+
+
+def upstream_host(url: str) -> str:
+    """A port alone is one of the agent's own."""
+    return "localhost" if url.isdecimal() else urlsplit(url if "://" in url else f"tcp://{url}").hostname or ""

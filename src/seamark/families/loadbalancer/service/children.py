@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from seamark.api.core import ServicePort
-from seamark.api.meta import Object, ObjectMeta, to_wire
+from seamark.api.meta import ManagedMeta, Object, to_wire
 from seamark.api.ngrok import (
     AgentEndpoint,
     AgentEndpointSpec,
@@ -48,7 +48,7 @@ def live(seen: Seen) -> dict[str, Endpoint]:
 def as_it_is(child: Endpoint) -> Endpoint:
     """A child, wanted just as it is now."""
     meta = child.metadata
-    kept = ObjectMeta(
+    kept = ManagedMeta(
         name=meta.name,
         namespace=meta.namespace,
         labels=meta.labels,
@@ -177,7 +177,7 @@ def service_url(seen: Seen, port: ServicePort) -> str:
     return f"tcp://{meta.name}.{meta.namespace}.{seen.options.cluster_domain}:{port.port}"
 
 
-def _metadata(seen: Seen, role: str, spec: msgspec.Struct, policy: str) -> ObjectMeta:
+def _metadata(seen: Seen, role: str, spec: msgspec.Struct, policy: str) -> ManagedMeta:
     meta = seen.service.metadata
     name = child_name(seen.service, role)
     standing = live(seen).get(name)
@@ -185,4 +185,4 @@ def _metadata(seen: Seen, role: str, spec: msgspec.Struct, policy: str) -> Objec
     if policy or (standing is not None and standing.annotation(FROM_POLICY)):
         notes[FROM_POLICY] = policy  # "" takes back what was said there
     labels = {CONTROLLER_NAME: OURS, CONTROLLER_NAMESPACE: seen.options.namespace}
-    return ObjectMeta(name=name, namespace=meta.namespace, labels=labels, annotations=notes)
+    return ManagedMeta(name=name, namespace=meta.namespace, labels=labels, annotations=notes)

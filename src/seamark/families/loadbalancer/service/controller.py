@@ -32,6 +32,7 @@ class Wiring:
         self._claims = Index(Service, self._places, "services by the places that they claim")
         self._agents = Index(AgentEndpoint, _owners, "agent endpoints of a service")
         self._clouds = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
+        self._holders: dict[str, str] = {}  # place → uid: annotations can be forged, what we have seen can't
 
     def ours(self, service: Service) -> bool:
         spec = service.spec
@@ -83,7 +84,9 @@ class Wiring:
         others = [one for one in view.by(self._claims, key) if one.uid != service.uid]
         if wanted.pooling:
             others = [one for one in others if not _pools(one)]
-        first = min((*others, service), key=lambda one: _rank(one, key))
+        rivals = {one.uid: one for one in (*others, service)}
+        first = rivals.get(self._holders.get(key, "")) or min(rivals.values(), key=lambda one: _rank(one, key))
+        self._holders[key] = first.uid
         return None if first.uid == service.uid else first
 
     def controller(self) -> Controller[Seen]:
@@ -97,7 +100,12 @@ class Wiring:
             desire=desire,
             judge=judge,
             announce=announce,
-            status=ByManager(manager="seamark-loadbalancer", conditions=CONDITIONS, fields=("load_balancer",)),
+            status=ByManager(
+                manager="seamark-loadbalancer",
+                conditions=CONDITIONS,
+                fields=("load_balancer",),
+                fence=f"object.spec.?loadBalancerClass.orValue('') == '{self._options.lb_class}'",
+            ),
             finalizer=FINALIZER,
             annotations=ANNOTATIONS,
             perform=self._work.perform,

@@ -18,7 +18,7 @@ from seamark.families.score.ownership import PART_OF, ByUid
 from seamark.families.score.words import CLAIMS_READY, INPUTS_VALID, READY
 
 MANAGER = "score-orchestrator"
-LINGER = 5.0  # seconds that a first statement waits for the mirror: with a quick runtime it is one write, not two
+LINGER = 10.0  # seconds that a first statement waits for the mirror: with a quick runtime it is one write, not two
 
 
 def outlives(_workload: Workload, child: object) -> bool:

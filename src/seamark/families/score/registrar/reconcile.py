@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.api.meta import ObjectMeta
+from seamark.api.meta import ManagedMeta
 from seamark.api.score import WorkloadExposure, WorkloadExposureSpec, WorkloadRef
 from seamark.core.apply import Answers
 from seamark.core.controller import Wanted
@@ -44,7 +44,7 @@ def exposure(seen: Seen, spec: WorkloadExposureSpec) -> WorkloadExposure:
     said = digest(before.status) if before is not None and asked_anew else ""
     metadata = seen.workload.metadata
     return WorkloadExposure(
-        metadata=ObjectMeta(
+        metadata=ManagedMeta(
             name=metadata.name,
             namespace=metadata.namespace,
             annotations={STATUS_BEFORE: said} if asked_anew else None,

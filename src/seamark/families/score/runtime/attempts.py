@@ -2,6 +2,7 @@
 
 - Reachable means that somebody answers for the Workload. A gateway that says that nobody is behind it does not.
 - Whom to trust is not asked here: a certificate that nobody knows is still an answer.
+- Nobody is asked at a link-local or metadata address, and inside of a Pod nobody on its loopback (`core.reach`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ssl
 from contextlib import suppress
 
 from seamark.core.errors import Retry
+from seamark.core.reach import allowed
 from seamark.families.score.runtime.state import Lookup, Probe
 
 NOBODY_BEHIND = (502, 503, 504)
@@ -34,7 +36,9 @@ async def resolves(action: Lookup) -> bool:
 
 async def answers(action: Probe) -> bool:
     context = _whoever() if action.scheme == "https" else None
-    reader, writer = await asyncio.open_connection(action.host, action.port, ssl=context)
+    address, *_ = await allowed(action.host, action.port)
+    name = action.host if context is not None else None
+    reader, writer = await asyncio.open_connection(address, action.port, ssl=context, server_hostname=name)
     try:
         if action.scheme in ("http", "https"):
             await _asked(action, reader, writer)

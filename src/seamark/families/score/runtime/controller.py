@@ -16,14 +16,15 @@ from seamark.api.score import WorkloadExposure, WorkloadPlan
 from seamark.core.apply import Answers
 from seamark.core.cache import Index
 from seamark.core.calls import Results
-from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.controller import Controller, Group, Wanted, guarded
 from seamark.core.ownership import MANAGED_BY, ByLabels
+from seamark.core.rivals import Rivals
 from seamark.core.scope import Scope
 from seamark.core.source import Reports
 from seamark.core.status import ByManager
 from seamark.core.view import View
 from seamark.core.waker import Declaration
-from seamark.families.score.ownership import PART_OF
+from seamark.families.score.ownership import OURS, PART_OF
 from seamark.families.score.runtime import publish
 from seamark.families.score.runtime.attempts import attempt
 from seamark.families.score.runtime.names import hosts
@@ -99,7 +100,7 @@ PODS = Index(
 def controllers(options: Options | None = None) -> tuple[Declaration, ...]:
     chosen = options or Options()
     rendered: Reports[Rendered] = Reports("rendered plans")
-    return renderer(rendered), publisher(chosen, rendered)
+    return guarded(Rivals("runtimeClass", RUNTIME_CLASS, OURS), renderer(rendered), publisher(chosen, rendered))
 
 
 def renderer(rendered: Reports[Rendered]) -> Group[WorkloadPlan]:
@@ -148,7 +149,12 @@ def publisher(options: Options, rendered: Reports[Rendered]) -> Controller[Publi
         desire=publish.desire,
         judge=publish.judge,
         perform=options.attempt,
-        status=ByManager(manager=MANAGER, conditions=CONDITIONS, fields=("exposures", "observed_workload_generation")),
+        status=ByManager(
+            manager=MANAGER,
+            conditions=CONDITIONS,
+            fields=("exposures", "observed_workload_generation"),
+            fence=f"object.spec.runtimeClass == '{RUNTIME_CLASS}'",
+        ),
     )
 
 

@@ -30,7 +30,7 @@ from seamark.api.gateway import (
     PathMatch,
     RouteMatch,
 )
-from seamark.api.meta import Object, ObjectMeta, OwnerReference
+from seamark.api.meta import ManagedMeta, Object, OwnerReference
 from seamark.api.score import WorkloadPlan
 from seamark.families.score.ownership import PART_OF
 from seamark.families.score.runtime.pods import container, contents, file_key, volumes
@@ -56,7 +56,7 @@ def render(plan: WorkloadPlan) -> dict[str, Object]:
     return children
 
 
-def metadata(plan: WorkloadPlan, name: str) -> ObjectMeta:
+def metadata(plan: WorkloadPlan, name: str) -> ManagedMeta:
     """Named after the Workload, owned by the plan: an exposure that is made anew takes nothing down."""
     owner = OwnerReference(
         api_version=plan.RESOURCE.api_version,
@@ -65,7 +65,7 @@ def metadata(plan: WorkloadPlan, name: str) -> ObjectMeta:
         uid=plan.uid,
         controller=True,
     )
-    return ObjectMeta(
+    return ManagedMeta(
         name=name,
         namespace=plan.metadata.namespace,
         labels=dict(PART_OF),

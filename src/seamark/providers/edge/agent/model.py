@@ -72,6 +72,7 @@ class Tunnel:
     termination: Termination | None = None
     name: str = ""
     generation: int = 0
+    fenced: bool = False  # a tenant of a cluster named the service: not every address will do
 
 
 class Holder(Protocol):

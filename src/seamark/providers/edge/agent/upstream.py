@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from seamark.core.errors import UserError
+from seamark.core.reach import allowed, forbidden
 from seamark.providers.edge.agent.keys import client_side, server_side
 from seamark.providers.edge.agent.model import Tunnel
 from seamark.wire import proxy_protocol, tunnel
@@ -32,6 +33,7 @@ class Upstream:
 
     - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
     - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
+    - `fenced`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`core.reach`).
     """
 
     host: str
@@ -39,6 +41,7 @@ class Upstream:
     context: ssl.SSLContext | None = None
     termination: ssl.SSLContext | None = None
     split: bool = False
+    fenced: bool = False
 
     @classmethod
     def of(cls, wanted: Tunnel, roots: str = "") -> Upstream:
@@ -56,7 +59,13 @@ class Upstream:
         context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
         termination = server_side(wanted.termination) if wanted.termination else None
         split = bool(wanted.proxy_version and (context or termination))
-        return cls(parts.hostname, port, context, termination, split)
+        if wanted.fenced and (trouble := forbidden(parts.hostname)):
+            raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
+        return cls(parts.hostname, port, context, termination, split, wanted.fenced)
+
+    async def address(self) -> str:
+        """What to connect to."""
+        return (await allowed(self.host, self.port))[0] if self.fenced else self.host
 
 
 class UpstreamConnection(Splice, asyncio.Protocol):
@@ -164,10 +173,14 @@ class UpstreamConnection(Splice, asyncio.Protocol):
 
     async def _open(self, upstream: Upstream) -> None:
         loop = asyncio.get_running_loop()
+        address = await upstream.address()
         if not self._preface:
-            await loop.create_connection(lambda: self, upstream.host, upstream.port, ssl=upstream.context)
+            name = upstream.host if upstream.context is not None else None
+            await loop.create_connection(
+                lambda: self, address, upstream.port, ssl=upstream.context, server_hostname=name
+            )
             return
-        transport, _ = await loop.create_connection(asyncio.Protocol, upstream.host, upstream.port)
+        transport, _ = await loop.create_connection(asyncio.Protocol, address, upstream.port)
         transport.write(self._preface)
         if upstream.context is None:
             transport.set_protocol(self)

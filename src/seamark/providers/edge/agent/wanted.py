@@ -69,6 +69,7 @@ def tunnel_of(endpoint: AgentEndpoint, objects: Objects, cluster: str = "") -> T
         termination=_termination(endpoint, objects),
         name=owner.key,
         generation=endpoint.metadata.generation,
+        fenced=True,
     )
 
 
