@@ -55,7 +55,7 @@ def test_every_account_is_ours_and_has_rights_of_its_own(helm: Path, case: str) 
     documents = rendered(helm, CASES[case])
     accounts = {one["metadata"]["name"] for one in documents if one["kind"] == "ServiceAccount"}
     used = {spec["serviceAccountName"] for _, spec in pods(documents)}
-    bound = {one["subjects"][0]["name"] for one in documents if one["kind"].endswith("Binding")}
+    bound = {one["subjects"][0]["name"] for one in documents if one["kind"] in ("RoleBinding", "ClusterRoleBinding")}
     assert used == accounts
     assert accounts - bound == {name for name in accounts if name.endswith("-edge")}  # it asks the cluster nothing
 
