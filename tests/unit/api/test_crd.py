@@ -11,11 +11,12 @@ import yaml
 from msgspec import Meta
 from typer.testing import CliRunner
 
-from seamark.api.crd import CRD, manifests
+from seamark.api.crd import CRD, manifests, written
 from seamark.api.meta import Object, Resource, Wire
 from seamark.api.schema import FREE_FORM, NotStructural, structural
 from seamark.cli.crds import chosen, command
 from seamark.core.errors import UserError
+from seamark.lifecycle.definitions import marked
 from tests.unit.api.kinds import HARBOUR, LAMP, Aspect, Port
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -139,7 +140,7 @@ def run(*arguments: str) -> str:
 
 def test_the_command_prints_all_or_those_asked_for() -> None:
     assert [document["metadata"]["name"] for document in yaml.safe_load_all(run())] == [LAMP.name, HARBOUR.name]
-    assert run("lp") == run("Lamp") == run("lamps") == manifests([LAMP])
+    assert run("lp") == run("Lamp") == run("lamps") == written(marked([LAMP]))
 
 
 def test_the_command_writes_files(tmp_path: Path) -> None:

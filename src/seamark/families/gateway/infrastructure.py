@@ -58,10 +58,10 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a Pod of its own
 CERTIFICATES = "/etc/seamark/xds"
 LOW_PORTS = Sysctl(name="net.ipv4.ip_unprivileged_port_start", value="0")
 NOBODY = 65534
+RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
 HARMLESS = ContainerSecurity(
     allow_privilege_escalation=False, read_only_root_filesystem=True, capabilities=Capabilities(drop=("ALL",))
 )
-RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ from seamark.families.score.runtime.controller import Options
 from seamark.families.score.runtime.controller import controllers as runtime
 
 
-def config_key() -> Key:
-    """Which ConfigMap is the platform's configuration: `SEAMARK_SCORE_NAMESPACE` names another namespace for it."""
-    return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
-
-
 def alone(one: Declaration) -> tuple[Declaration, ...]:
     """Stands back while the controllers of others speak of Workloads, too."""
     return guarded(Rivals("kind", str(Workload.RESOURCE), OURS), one)
+
+
+def config_key() -> Key:
+    """Which ConfigMap is the platform's configuration: `SEAMARK_SCORE_NAMESPACE` names another namespace for it."""
+    return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
