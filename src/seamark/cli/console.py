@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 import uvloop
 
+from seamark.cli.access import greet
 from seamark.cli.families import FAMILIES
-from seamark.cli.run import greet
 from seamark.console.access import Access
 from seamark.console.graph import graph
 from seamark.console.rows import Board

@@ -10,18 +10,17 @@ from random import Random
 
 import uvloop
 
+from seamark.cli.access import at_home, greet
 from seamark.cli.families import chosen
 from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
-from seamark.core.errors import UserError
 from seamark.core.garbage import spare_what_stays
 from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
-from seamark.core.transport import NoAnswerError, Request
 
 
 def run(settings: Settings) -> None:
@@ -31,10 +30,13 @@ def run(settings: Settings) -> None:
 
 
 async def serve(settings: Settings, load: Load) -> None:
+    families = chosen(settings.families)
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await greet(transport)
-        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
+        if settings.leader_election and "KUBERNETES_SERVICE_HOST" not in os.environ:  # a Pod has its namespace
+            await at_home(transport, settings.namespace)
+        controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
         await supervise(operator, settings)
@@ -62,18 +64,6 @@ async def supervise(operator: Operator, settings: Settings) -> None:
         measuring.cancel()
         sparing.cancel()
         await health.close()
-
-
-async def greet(transport: HttpTransport) -> None:
-    """One question, so that what a person can mend is told at once and in one line."""
-    try:
-        answer = await transport.send(Request("GET", "/version", timeout=10))
-    except NoAnswerError as error:
-        raise UserError(
-            f"the API server does not answer: {error}", hint="is it up, and the kubeconfig right?"
-        ) from None
-    if answer.status == 401:
-        raise UserError("the API server does not know us (401)", hint="the token or certificate may have expired")
 
 
 command = with_settings(Settings, run)
