@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak manifests clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance soak report manifests clean lock
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -65,6 +65,10 @@ manifests: ## what the chart and plain manifests take from the code: charts/seam
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv
 	@$(PYTHON) -m tools.lock $(ARGS)
+
+report: ## the latest results of bench, soak and simulation as one page with plots
+	@$(SETUP) venv
+	@$(BIN)/python -m tools.report $(ARGS)
 
 clean: ## remove what was built here (the control plane stays in the user's cache)
 	rm -rf .venv .venv.lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

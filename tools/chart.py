@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +18,11 @@ import yaml
 
 import seamark
 from seamark.cli.families import FAMILIES
+from seamark.cli.policies import fence
 from seamark.core.family import Family
 from seamark.core.rbac import Grant, grants, rules
 from seamark.families.dns.sources import SOURCES
+from seamark.families.score.family import SCORE
 from seamark.lifecycle.parts import (
     TLS_SECRET,
     Installation,
@@ -51,6 +54,7 @@ def files() -> dict[str, str]:
     return {
         "generated/roles.yaml": MADE + _yaml(roles()),
         "generated/kinds.yaml": MADE + _yaml(kinds()),
+        "generated/fence.yaml": MADE + _yaml(fences()),
         "values.schema.json": json.dumps(schema(values), indent=2) + "\n",
         "monitoring/dashboard.json": dashboard(),
         "Chart.yaml": chart(),
@@ -67,6 +71,29 @@ def chart() -> str:
 def kinds() -> dict[str, dict[str, str]]:
     """By family: the definitions it needs, and the version of each that it speaks."""
     return {family.name: {crd.name: crd.resource.version for crd in family.crds} for family in USED if family.crds}
+
+
+def fences() -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """By whether families run apart, and by family: who may say what in a status (`seamark policies`)."""
+    together = (("score", SCORE[:-1]), *((family.name, (family,)) for family in USED if family not in SCORE[:-1]))
+    with _environment({**HERE, "SEAMARK_LB_CLASS": "@class", "SEAMARK_GATEWAY_CONTROLLER_NAME": "@controller"}):
+        return {
+            mode: {name: [_ours(one) for one in fence(families, "@namespace", account)] for name, families in together}
+            for mode, account in (("whole", NAME), ("split", f"{NAME}-{{family}}"))
+        }
+
+
+def _ours(document: dict[str, Any]) -> dict[str, Any]:
+    """Named after the installation; and whoever lets everything go before an uninstall may speak for all of it."""
+    leaving = f"'system:serviceaccount:@namespace:{NAME}-uninstall'"
+    document["metadata"]["name"] = document["metadata"]["name"].replace("seamark", NAME, 1)
+    spec = document["spec"]
+    if "policyName" in spec:
+        spec["policyName"] = document["metadata"]["name"]
+    for rule in spec.get("validations", ()):
+        both = rf"request.userInfo.username in [\1, {leaving}]"
+        rule["expression"] = re.sub(r"request\.userInfo\.username == ('[^']*')", both, rule["expression"])
+    return document
 
 
 def roles() -> dict[str, dict[str, Any]]:

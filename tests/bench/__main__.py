@@ -11,10 +11,10 @@ import uvloop
 from seamark.core.errors import SeamarkError
 from tests.bench.edge import __main__ as edge
 from tests.bench.hardship import kill, restart
-from tests.bench.report import save
+from tests.bench.report import Drawn, save
 from tests.bench.scenario import own_course
 from tests.bench.setting import Setting, setting
-from tests.bench.standard import standard
+from tests.bench.standard import drawn, standard
 
 MANY = 10_000
 
@@ -61,11 +61,12 @@ async def compare(where: Setting, asked: argparse.Namespace) -> None:
     line, details = await standard(where, asked.n, asked.pairs, 60 * asked.minutes, say)
     for missed in line.missed(where.scenario.targets):
         say(missed)
-    finish(asked.family, "standard", {"result": line, **details}, line.text(asked.family))
+    shown = drawn(details["pairs"], asked.n, where.scenario.targets.time_vs_floor)
+    finish(asked.family, "standard", {"result": line, **details}, line.text(asked.family), shown)
 
 
-def finish(family: str, part: str, result: object, last_line: str) -> None:
-    say(f"details are in {save(family, part, result)}")
+def finish(family: str, part: str, result: object, last_line: str, shown: Drawn | None = None) -> None:
+    say(f"details are in {save(family, part, result, drawn=shown)}")
     say(last_line)
 
 

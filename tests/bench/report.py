@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tests.bench.scenario import Targets
+from tests.bench.spread import histogram, percentile
+from tools.results import keep
 
 RESULTS = Path("build-output/bench")
 
@@ -39,10 +42,37 @@ class Line:
         return [f"{name} is {value:.4g}, above its target of {most:g}" for name, value, most in found if value > most]
 
 
-def save(family: str, part: str, result: Any, directory: Path = RESULTS) -> Path:
-    """Adds a part (standard, restart, kill) to the family's results; what other runs left there stays."""
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What a page shows of a run, beside its numbers."""
+
+    ratios: Sequence[float] = ()  # each pair's time against the floor
+    target: float = 0.0  # and what it should be at the most
+    ms_until_done: Sequence[float] = ()  # of each object, from the moment at which a user sees it
+    sizes: Sequence[tuple[int, float]] = ()  # so many objects at once, and the milliseconds that each took
+    changes: Sequence[tuple[int, float]] = ()  # one change among so many, and the milliseconds of CPU that it cost
+
+    def plain(self) -> dict[str, Any]:
+        latency = {
+            "p50": percentile(self.ms_until_done, 0.5),
+            "p99": percentile(self.ms_until_done, 0.99),
+            "histogram": histogram(self.ms_until_done),
+        }
+        found = {name: value for name, value in asdict(self).items() if value and name != "ms_until_done"}
+        return found | ({"latency_ms": latency} if self.ms_until_done else {})
+
+
+def save(family: str, part: str, result: Any, directory: Path = RESULTS, *, drawn: Drawn | None = None) -> Path:
+    """Adds a part (standard, restart, kill) to the family's results; what other runs left there stays.
+
+    Beside that it is one more run of the record, which only grows.
+    """
+    plain = msgspec.to_builtins(result)
+    numbers = {name: value for name, value in plain.get("result", plain).items() if isinstance(value, int | float)}
+    told = (drawn or Drawn()).plain()
+    keep(directory, {"tool": "bench", "family": family, "part": part, "numbers": numbers, "drawn": told})
     path = directory / f"{family}.json"
     directory.mkdir(parents=True, exist_ok=True)
     known = msgspec.json.decode(path.read_bytes()) if path.exists() else {}
-    path.write_bytes(msgspec.json.format(msgspec.json.encode({**known, part: result}), indent=1) + b"\n")
+    path.write_bytes(msgspec.json.format(msgspec.json.encode({**known, part: plain}), indent=1) + b"\n")
     return path

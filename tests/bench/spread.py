@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
+
+STEPS = 6
+LEAST = 0.01  # below that a histogram tells no difference
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -13,6 +17,14 @@ def percentile(values: Sequence[float], share: float) -> float:
         return 0.0
     rank = max(1, math.ceil(share * len(values)))
     return sorted(values)[rank - 1]
+
+
+def histogram(values: Sequence[float]) -> list[tuple[float, int]]:
+    """How many there are up to each bound, those of the bound before left out; six bounds a power of ten."""
+    counted: Counter[int] = Counter(math.ceil(STEPS * math.log10(max(value, LEAST))) for value in values)
+    if not counted:
+        return []
+    return [(10 ** (step / STEPS), counted[step]) for step in range(min(counted), max(counted) + 1)]
 
 
 def median(values: Sequence[float]) -> float:

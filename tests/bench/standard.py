@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.bench.bare import make_all, make_and_work
 from tests.bench.counting import Requests
-from tests.bench.report import Line
+from tests.bench.report import Drawn, Line
 from tests.bench.scenario import Sort
 from tests.bench.setting import Load, Setting, names
 from tests.bench.spread import median, spread
@@ -37,6 +37,7 @@ class Operated:
     cpu: float
     requests: Requests
     report: Report
+    took_ms: Sequence[float] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ async def operated(setting: Setting, n: int) -> Operated:
         after = await running.quiet()  # what the last answers set off counts, too
         requests = setting.requests(mark)
     await setting.clear()
-    return Operated(ended - meter.began, load, after.cpu - before.cpu, requests, after)
+    return Operated(ended - meter.began, load, after.cpu - before.cpu, requests, after, watcher.took_ms)
 
 
 async def pairs(setting: Setting, n: int, most: int, seconds: float, say: Say) -> list[Pair]:
@@ -196,6 +197,17 @@ async def standard(setting: Setting, n: int, most: int, seconds: float, say: Say
         loop_lag_p99_ms=median([run.report.lag_p99_ms for run in runs]),
     )
     return line, {"pairs": measured, "memory": held, "rest": idle}
+
+
+def drawn(measured: Sequence[Pair], n: int, target: float) -> Drawn:
+    """What a page shows of those pairs that count."""
+    chosen = comparable(measured)
+    return Drawn(
+        ratios=[pair.ratio for pair in chosen],
+        target=target,
+        ms_until_done=[took for pair in chosen for took in pair.operated.took_ms],
+        sizes=[(n, median([1000 * pair.operated.seconds / n for pair in chosen]))],
+    )
 
 
 def summary(chosen: Sequence[Pair], n: int, say: Say) -> None:

@@ -27,6 +27,7 @@ class Watcher:
     """Follows the watched kind in a namespace.
 
     - `done` has the names of those among the `wanted` that are finished, `last` is when the newest one was.
+    - `took_ms` is, for each of those, the time since the watch showed it first.
     """
 
     def __init__(self, bare: Bare, scenario: Scenario, namespace: str, wanted: Collection[str]) -> None:
@@ -37,6 +38,8 @@ class Watcher:
         self._wanted = set(wanted)
         self.done: set[str] = set()
         self.last = 0.0
+        self.took_ms: list[float] = []
+        self._seen: dict[str, float] = {}
         self._opened = asyncio.Event()
         self._news = asyncio.Event()
 
@@ -81,9 +84,13 @@ class Watcher:
             return
         obj = self._decoder.decode(event.object)
         name = obj.metadata.name
-        if name in self._wanted and name not in self.done and self._scenario.done(obj):
+        if name not in self._wanted or name in self.done:
+            return
+        seen = self._seen.setdefault(name, time.monotonic())
+        if self._scenario.done(obj):
             self.done.add(name)
             self.last = time.monotonic()
+            self.took_ms.append(1000 * (self.last - seen))
             self._news.set()
 
 

@@ -52,9 +52,29 @@ class _Late:
         self._stream = stream
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream.chunks():
-            await asyncio.sleep(LATE)
-            yield chunk
+        """Each so long after it came: all are late, and none is later than the others."""
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+        reading = loop.create_task(self._collect(arrived))
+        try:
+            while True:
+                came, chunk = await arrived.get()
+                await asyncio.sleep(came + LATE - loop.time())
+                if not chunk:
+                    await reading  # it has ended, and maybe with an error
+                    return
+                yield chunk
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _collect(self, arrived: asyncio.Queue[tuple[float, bytes]]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            async for chunk in self._stream.chunks():
+                arrived.put_nowait((loop.time(), chunk))
+        finally:
+            arrived.put_nowait((loop.time(), b""))
 
     async def read(self) -> bytes:
         return await self._stream.read()

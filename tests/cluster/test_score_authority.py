@@ -157,6 +157,9 @@ def test_the_fence_holds_for_people_with_all_rights_too(plane: ControlPlane) -> 
     assert request(plane, "POST", PATHS["ClusterRoleBinding"], binding).code == 201
     boss = token(plane, "boss")
     path = cluster.path("workloads", "fenced", "status")
+    lie = {"status": {"endpoint": "https://lie.example.com"}}
+    attempt = f"{path}?dryRun=All"  # the server needs a moment to know of a new policy
+    eventually(lambda: send_as(plane, boss, "PATCH", attempt, lie, MERGE).code == 422, "the fence stands")
     for status, words in (
         ({"endpoint": "https://lie.example.com"}, "the mirror's to say"),
         ({"observedGeneration": 7}, "the orchestrator's to say"),

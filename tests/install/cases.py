@@ -38,6 +38,7 @@ def everything() -> dict[str, Any]:
     values["console"] = {"enabled": True, "replicas": 2}
     values["image"] = {"digest": "sha256:" + "0" * 64, "pullSecrets": [{"name": "registry"}]}
     values["networkPolicy"] = {"metrics": {"from": [{"namespaceSelector": {"matchLabels": {"team": "watchers"}}}]}}
+    values["fence"] = {"enabled": True}
     values["serviceMonitor"] = {"enabled": True, "labels": {"release": "prometheus"}}
     values["prometheusRule"] = {"enabled": True}
     return values

@@ -47,6 +47,7 @@ WHOLE: dict[str, Any] = {
     "agent": {"replicas": 1},
     "forwarder": {"replicas": 1},
     "console": {"enabled": True},
+    "fence": {"enabled": True},
 }
 WHOLE["families"]["dns"] |= ZONE
 

@@ -84,6 +84,22 @@ def test_a_definition_that_serves_another_version(site: Site) -> None:
         kubectl("delete", "crd", FOREIGN)
 
 
+def test_a_refusal_by_the_job_is_shown_and_leaves_nothing(site: Site) -> None:
+    """Kinds of the Gateway API are looked at by the Job: its words are Helm's."""
+    kubectl, grants = site.machine.plane.kubectl, "referencegrants.gateway.networking.k8s.io"
+    kubectl("delete", "crd", grants, "--ignore-not-found")
+    kubectl("apply", "-f", "-", stdin=yaml.safe_dump(foreign(grants, "ReferenceGrant", "v1alpha2")))
+    try:
+        said = try_to_install(site, only("gateway"), "admin", "--timeout=120s")
+        words = f"nothing was installed. {grants}: it is not Seamark's, and serves v1alpha2 but not"
+        assert len([line for line in said.splitlines() if words in line]) == 1, said
+        left = {"Secret sh.helm.release.v1.sea.v1"}  # Helm's own note that it failed
+        eventually(lambda: ours(site) <= left, "nothing else is left", 60)
+    finally:
+        kubectl("delete", "crd", grants)
+        site.run("uninstall", "sea", "--namespace", HERE, "--no-hooks", "--ignore-not-found")
+
+
 def foreign(name: str, kind: str, version: str) -> dict[str, Any]:
     """A definition of somebody else."""
     plural, _, group = name.partition(".")
@@ -129,19 +145,3 @@ def test_a_field_that_nobody_may_change(site: Site, with_a_volume: None, case: s
     agents = site.objects("deployments", "-n", HERE, "-l=app.kubernetes.io/component=agent")
     assert agents[0]["spec"]["replicas"] == 2  # nothing else was changed either
     assert site.run("history", "sea", "--namespace", HERE, "--output=json").count('"revision"') == 1
-
-
-def test_a_refusal_by_the_job_is_shown_and_leaves_nothing(site: Site) -> None:
-    """Kinds of the Gateway API are looked at by the Job: its words are Helm's."""
-    kubectl, grants = site.machine.plane.kubectl, "referencegrants.gateway.networking.k8s.io"
-    kubectl("delete", "crd", grants, "--ignore-not-found")
-    kubectl("apply", "-f", "-", stdin=yaml.safe_dump(foreign(grants, "ReferenceGrant", "v1alpha2")))
-    try:
-        said = try_to_install(site, only("gateway"), "admin", "--timeout=120s")
-        words = f"nothing was installed. {grants}: it is not Seamark's, and serves v1alpha2 but not"
-        assert len([line for line in said.splitlines() if words in line]) == 1, said
-        left = {"Secret sh.helm.release.v1.sea.v1"}  # Helm's own note that it failed
-        eventually(lambda: ours(site) <= left, "nothing else is left", 60)
-    finally:
-        kubectl("delete", "crd", grants)
-        site.run("uninstall", "sea", "--namespace", HERE, "--no-hooks", "--ignore-not-found")

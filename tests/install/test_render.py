@@ -55,9 +55,16 @@ def test_every_account_is_ours_and_has_rights_of_its_own(helm: Path, case: str) 
     documents = rendered(helm, CASES[case])
     accounts = {one["metadata"]["name"] for one in documents if one["kind"] == "ServiceAccount"}
     used = {spec["serviceAccountName"] for _, spec in pods(documents)}
-    bound = {one["subjects"][0]["name"] for one in documents if one["kind"].endswith("Binding")}
+    bound = {one["subjects"][0]["name"] for one in documents if one["kind"] in ("RoleBinding", "ClusterRoleBinding")}
     assert used == accounts
     assert accounts - bound == {name for name in accounts if name.endswith("-edge")}  # it asks the cluster nothing
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_everything_has_a_name_of_its_own(helm: Path, case: str) -> None:
+    names = [(one["kind"], one["metadata"]["name"]) for one in rendered(helm, CASES[case])]
+    assert len(names) == len(set(names))
+    assert not [name for name in names if "@" in name[1]]
 
 
 def test_a_family_alone_has_its_own_rights_and_no_others(helm: Path) -> None:

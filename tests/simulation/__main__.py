@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
@@ -20,6 +21,7 @@ from tests.simulation.attack import GROUPS, Attack
 from tests.simulation.runner import FAMILIES, set_up, shrink, simulate
 from tests.simulation.schedules import Schedule
 from tests.simulation.workers import batches
+from tools.results import FOLDER, keep
 
 TOLD = 3  # failures that are shrunk and told as a story; the others are one line each
 
@@ -37,6 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", default="2000", help="how many schedules")
     parser.add_argument("--replay", default="", help="a seed, or a schedule as it was printed: told as a story")
     parser.add_argument("--twice", action="store_true", help="run each schedule twice, and compare its writes")
+    parser.add_argument("--keep", type=Path, default=FOLDER / "simulation", help="where the numbers of runs are kept")
     try:
         given = parser.parse_args(arguments)
         family, count = _family(given.family), _number(given.seeds)
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"simulate: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    return attack(family, count, twice=given.twice)
+    return attack(family, count, given.keep, twice=given.twice)
 
 
 def _family(name: str) -> str:
@@ -79,7 +82,7 @@ def replay(schedule: Schedule) -> int:
     return 1 if outcome.violation else 0
 
 
-def attack(family: str, count: int, *, twice: bool = False) -> int:
+def attack(family: str, count: int, results: Path, *, twice: bool = False) -> int:
     began = time.monotonic()
     failed: list[tuple[str, str]] = []
     done, seconds = 0, 0.0
@@ -92,7 +95,10 @@ def attack(family: str, count: int, *, twice: bool = False) -> int:
             progress.update(bar, completed=done, description=f"{family}: {len(failed)} failures")
     for number, (schedule, words) in enumerate(failed):
         _explain(schedule, words, told=number < TOLD and not words.startswith("replay:"))
-    _tell(f"{done} schedules in {time.monotonic() - began:.0f} s, {1000 * seconds / done:.1f} ms of one core each")
+    took = time.monotonic() - began
+    _tell(f"{done} schedules in {took:.0f} s, {1000 * seconds / done:.1f} ms of one core each")
+    numbers = {"seeds": done, "failures": len(failed), "per_core_second": done / seconds, "seconds": took}
+    keep(results, {"tool": "simulate", "family": family, "numbers": numbers})
     _tell(f"simulate: seeds={done} failures={len(failed)} per_core_second={done / seconds:.1f}")
     return 1 if failed else 0
 

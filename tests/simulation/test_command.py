@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -26,11 +27,13 @@ def command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_last_line_says_how_it_went() -> None:
-    done = command("tests.simulation", "--family", "unverified", "--seeds", "30")
+def test_the_last_line_says_how_it_went_and_the_numbers_are_kept(tmp_path: Path) -> None:
+    done = command("tests.simulation", "--family", "unverified", "--seeds", "30", "--keep", str(tmp_path))
     assert done.returncode == 0, done.stderr
     last = done.stdout.splitlines()[-1]
     assert re.fullmatch(r"simulate: seeds=30 failures=0 per_core_second=\d+\.\d", last), last
+    (kept,) = (json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines())
+    assert (kept["family"], kept["numbers"]["seeds"], kept["numbers"]["failures"]) == ("unverified", 30, 0)
 
 
 def test_a_schedule_is_replayed_as_a_story() -> None:

@@ -42,7 +42,7 @@ class Sysctl(Wire, frozen=True, kw_only=True):
 
 
 class SeccompProfile(Wire, frozen=True, kw_only=True):
-    type: str = "RuntimeDefault"
+    type: str  # no default: what is usual is not written, and the API server wants it said
 
 
 class PodSecurity(Wire, frozen=True, kw_only=True):

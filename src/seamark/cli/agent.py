@@ -107,7 +107,11 @@ async def serve(
     transport: HttpTransport | None = None
     if followed is not None:
         transport = await HttpTransport(connect(followed.kubeconfig, followed.context), limit=16).open()
-        sources.append(await _cluster(transport, followed))
+        try:
+            sources.append(await _cluster(transport, followed))
+        except BaseException:
+            await transport.close()  # an open one would hold the loop's end up
+            raise
     health = HealthServer(_registry(running), lambda: _missing(running, sources))
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, running.stop)

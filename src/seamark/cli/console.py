@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from seamark.cli.greeting import greet
+from seamark.cli.access import greet
 from seamark.console.access import Access
 from seamark.console.graph import graph
 from seamark.console.rows import Board

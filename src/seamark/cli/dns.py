@@ -16,13 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from seamark.api.dns import DNSEndpoint
+from seamark.cli.access import cluster
 from seamark.cli.run import run as operate
 from seamark.core import log
 from seamark.core.client import Client
 from seamark.core.clock import SystemClock
-from seamark.core.connection import connect
 from seamark.core.errors import UserError
-from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings, load
 from seamark.families.dns.controller import controllers
@@ -93,33 +92,37 @@ def table(found: list[Planned]) -> Table:
 
 async def _plan(settings: DnsSettings, kubeconfig: str, context: str) -> list[Planned]:
     provider = provider_of(settings)
-    transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
-        client = Client(transport, manager="seamark")
-        rules = rules_of(settings, provider)
-        endpoints = await client.list(DNSEndpoint, namespace=settings.dns_namespace) if CRD in rules.sources else []
-        return await dry_run(provider, rules, endpoints, await other_subjects(client, rules))
+        async with cluster(kubeconfig, context) as transport:
+            client = Client(transport, manager="seamark")
+            rules = rules_of(settings, provider)
+            endpoints = await client.list(DNSEndpoint, namespace=settings.dns_namespace) if CRD in rules.sources else []
+            return await dry_run(provider, rules, endpoints, await other_subjects(client, rules))
     finally:
-        await transport.close()
         await provider.close()
 
 
 async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: float) -> list[str]:
     log.configure("warning")
     provider = provider_of(settings)
-    transport = await HttpTransport(connect(kubeconfig, context)).open()
-    declared = controllers(provider, rules_of(settings, provider), timing_of(settings))
-    identity = f"{socket.gethostname()}-{os.getpid()}"
+    rules = rules_of(settings, provider)
+    needed = (DNSEndpoint.RESOURCE,) if CRD in rules.sources and not settings.dns_namespace else ()
     core = load(Settings, environment=os.environ, flags={})
-    operator = Operator(World(transport, SystemClock(), Random(), identity), declared, core)
+    try:
+        async with cluster(kubeconfig, context, *needed) as transport:
+            world = World(transport, SystemClock(), Random(), f"{socket.gethostname()}-{os.getpid()}")
+            return await _once(Operator(world, controllers(provider, rules, timing_of(settings)), core), seconds)
+    finally:
+        await provider.close()
+
+
+async def _once(operator: Operator, seconds: float) -> list[str]:
     work = asyncio.get_running_loop().create_task(operator.run())
     try:
         return await answered(operator, seconds)
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        await transport.close()
-        await provider.close()
 
 
 async def _serve(settings: DnsSettings, address: str) -> None:

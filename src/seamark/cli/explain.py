@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seamark.api.meta import Key, Resource
+from seamark.cli.access import ASK, INSTALL
 from seamark.core.connection import Load, connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
@@ -76,8 +77,7 @@ async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, co
 def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Count what is as it should be, per family and namespace, and name what is not."""
     found = asyncio.run(reading(connect(kubeconfig, context), lambda reader: summarise(reader, namespace)))
-    if not found.installed:
-        raise UserError("this cluster has none of Seamark's kinds", hint="seamark crds | kubectl apply -f -")
+    check(found)
     if output == "json":
         typer.echo(json.dumps(as_json(found), indent=2))
     else:
@@ -89,20 +89,52 @@ def screen() -> Console:
     return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else WIDEST)
 
 
+def check(found: Summary) -> None:
+    """Whether there is anything that whoever asks could see."""
+    if not found.installed:
+        raise UserError("this cluster has none of Seamark's kinds", hint=INSTALL)
+    if not found.readable:
+        raise UserError("you may not list any of Seamark's kinds", hint=ASK)
+
+
 def watch(namespace: Only = "", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Show the same, live, until Ctrl-C."""
     asyncio.run(follow(namespace, kubeconfig, context))
 
 
 async def follow(namespace: str, kubeconfig: str, context: str) -> None:
+    screen = Console(highlight=False)
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
-        with Live(console=Console(highlight=False), auto_refresh=False) as live:
+        with Live(console=screen, auto_refresh=False) if screen.is_terminal else Changes(screen) as live:
             while True:
-                live.update(table(await summarise(Reader(transport), namespace)), refresh=True)
+                found = await summarise(Reader(transport), namespace)
+                check(found)
+                live.update(table(found), refresh=True)
                 await asyncio.sleep(EVERY)
     finally:
         await transport.close()
+
+
+class Changes:
+    """What is shown live, for a file or a program: each state once, one below the other."""
+
+    def __init__(self, screen: Console) -> None:
+        self._screen = screen
+        self._last = ""
+
+    def __enter__(self) -> Changes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, shown: RenderableType, *, refresh: bool) -> None:
+        with self._screen.capture() as capture:
+            self._screen.print(shown, soft_wrap=True)
+        if refresh and capture.get() != self._last:
+            self._last = capture.get()
+            typer.echo(self._last)
 
 
 async def reading(load: Load, ask: Callable[[Reader], Awaitable[V]]) -> V:

@@ -8,6 +8,7 @@ import signal
 import typer
 import uvloop
 
+from seamark.cli.access import greet
 from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.core.connection import connect
@@ -27,6 +28,11 @@ def run(settings: ForwarderSettings) -> None:
 
 async def serve(settings: ForwarderSettings) -> None:
     transport = await HttpTransport(connect(settings.kubeconfig, settings.context)).open()
+    try:
+        await greet(transport)
+    except BaseException:
+        await transport.close()
+        raise
     forwarder = Forwarder(transport, settings)
     health = HealthServer(forwarder.metrics.registry, forwarder.missing)
     if settings.health_address:

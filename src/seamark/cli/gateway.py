@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import typer
 import yaml
 
+from seamark.cli.access import cluster
 from seamark.core.client import Client
-from seamark.core.connection import connect
 from seamark.core.errors import UserError
-from seamark.core.http import HttpTransport
 from seamark.core.transport import Request
 from seamark.families.gateway.bundle import definitions, keeps
 from seamark.providers.dataplane.envoy import binary
@@ -40,15 +39,9 @@ def crds(
 
 
 async def _install(found: list[dict[str, Any]], kubeconfig: str, context: str) -> list[str]:
-    transport = await HttpTransport(connect(kubeconfig, context)).open()
-    client = Client(transport, manager="seamark")
-    told = []
-    try:
-        for one in found:
-            told.append(await _one(client, one))
-    finally:
-        await transport.close()
-    return told
+    async with cluster(kubeconfig, context) as transport:
+        client = Client(transport, manager="seamark")
+        return [await _one(client, one) for one in found]
 
 
 async def _one(client: Client, published: dict[str, Any]) -> str:

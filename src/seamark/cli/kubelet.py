@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 import uvloop
 
+from seamark.cli.access import greet
 from seamark.cluster.kubelet.images import Images, load
 from seamark.cluster.kubelet.machine import Machine, MachineSettings
 from seamark.cluster.network.closed import NODE, PODS, SERVICES
@@ -70,6 +71,7 @@ async def serve(kubeconfig: str, settings: MachineSettings, images: Images) -> N
     """Until a signal asks it to stop; then in good order."""
     transport = await HttpTransport(connect(kubeconfig, "")).open()
     try:
+        await greet(transport)
         machine = Machine(transport, settings, images)
         work = asyncio.ensure_future(machine.run())
         loop = asyncio.get_running_loop()

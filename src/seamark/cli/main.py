@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ COMMANDS = {
     "explain": "explain:explain",
     "status": "explain:status",
     "watch": "explain:watch",
+    "completion": "completion:completion",
     "edge": "edge:app",
     "agent": "agent:command",
     "forwarder": "forwarder:command",
@@ -61,7 +63,7 @@ def loaded(name: str) -> Any:
     return command
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=True, help="Endpoints that tell the truth.")
+app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, help="Endpoints that tell the truth.")
 
 
 def version(wanted: bool) -> None:
@@ -80,8 +82,9 @@ def options(
 
 
 def main() -> None:
+    plugin = Path(sys.argv[0]).name == "kubectl-seamark"
     try:
-        app()
+        app(prog_name="kubectl seamark" if plugin else "seamark")
     except UserError as error:
         typer.echo(f"seamark: {error.message}", err=True)
         sys.exit(2)

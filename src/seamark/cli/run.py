@@ -14,9 +14,9 @@ from random import Random
 import uvloop
 
 from seamark.cli import console
+from seamark.cli.access import at_home, greet
 from seamark.cli.families import chosen
 from seamark.cli.flags import with_settings
-from seamark.cli.greeting import greet
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
@@ -35,10 +35,13 @@ def run(settings: Settings) -> None:
 
 
 async def serve(settings: Settings, load: Load) -> None:
+    families = chosen(settings.families)
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await greet(transport)
-        controllers = [one for family in chosen(settings.families) for one in family.controllers()]
+        if settings.leader_election and "KUBERNETES_SERVICE_HOST" not in os.environ:  # a Pod has its namespace
+            await at_home(transport, settings.namespace)
+        controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
         async with showing(operator, settings, load):

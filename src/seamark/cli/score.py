@@ -11,10 +11,9 @@ import yaml
 
 from seamark.api.meta import Key
 from seamark.api.score import Workload
+from seamark.cli.access import cluster
 from seamark.core.client import Client
-from seamark.core.connection import connect
 from seamark.core.errors import UserError
-from seamark.core.http import HttpTransport
 from seamark.families.score.authority import documents
 from seamark.families.score.file import read
 
@@ -60,12 +59,9 @@ def placed(manifest: dict[str, Any], namespace: str, otherwise: str = "") -> dic
 
 
 async def apply_all(manifests: list[dict[str, Any]], kubeconfig: str, context: str) -> None:
-    transport = await HttpTransport(connect(kubeconfig, context)).open()
-    try:
+    async with cluster(kubeconfig, context) as transport:
         client = Client(transport, manager=MANAGER)
         for manifest in manifests:
             key = Key(manifest["metadata"]["namespace"], manifest["metadata"]["name"])
             applied = await client.apply(Workload, key, manifest)
             typer.echo(f"workload {key} is at generation {applied.metadata.generation}")
-    finally:
-        await transport.close()

@@ -90,10 +90,11 @@ async def from_kubeconfig(path: str, context: str) -> Connection:
         loader = await load(path, context or None, client_configuration=settings, persist_config=False)
     except config.ConfigException as error:
         known = ", ".join(_contexts(path)) or "none"
-        words = str(error).removeprefix("Invalid kube-config file. ")
+        words = " ".join(str(error).split()).removeprefix("Invalid kube-config file. ")
         raise UserError(f"kubeconfig {path}: {words}", hint=f"its contexts are: {known}") from None
     except Exception as error:
-        raise UserError(f"kubeconfig {path} can't be read ({error})", hint="check that it is valid YAML") from None
+        words = " ".join(str(error).split())
+        raise UserError(f"kubeconfig {path} can't be read ({words})", hint="check that it is valid YAML") from None
     token = settings.api_key.get("BearerToken", "").removeprefix("Bearer ")
     if not token and not settings.cert_file and "exec" in (loader._user or ()):
         # The package only logs it, and would go on as nobody.

@@ -49,6 +49,7 @@ class Summary:
     troubles: tuple[Trouble, ...]
     hidden: tuple[Resource, ...]  # kinds that whoever asks may not list
     installed: bool  # the cluster has at least one of our kinds
+    readable: bool = True  # and whoever asks may list one at least
     rivals: tuple[str, ...] = ()  # who else answers to a name of ours, in our own words
 
 
@@ -58,7 +59,7 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
     rows: dict[tuple[str, Resource, str], Row] = {}
     troubles: list[Trouble] = []
     hidden: list[Resource] = []
-    installed = False
+    installed = readable = False
     for (family, kind), found in zip(asked, lists, strict=True):
         if isinstance(found, Missing):
             continue
@@ -66,6 +67,7 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
         if isinstance(found, Forbidden):
             hidden.append(kind)
             continue
+        readable = True
         for raw in found:
             trouble = _look(kind, raw)
             at = (family, kind, trouble.key.namespace)
@@ -73,7 +75,7 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
             if trouble.truth.broken:
                 troubles.append(trouble)
     rivals = await _rivals(reader, namespace)
-    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed, rivals)
+    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed, readable, rivals)
 
 
 async def _rivals(reader: Reader, namespace: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.bench.edge.load import DOWN, UP, pings, transfer
 from tests.bench.edge.ways import edge_with, forwarder, service, ssh_reverse
+from tests.bench.report import save
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
 DIRECT_SIZE, TUNNEL_SIZE = 3 << 30, 384 << 20
@@ -118,6 +119,7 @@ def main() -> None:
     found = {**shares, **small}
     order = ("down", "up", "forward", "conn_per_s", "p50_ms", "kb_per_idle", "ssh_down", "ssh_up", "go_down")
     parts = (f"{name}={found[name]:.{0 if name == 'conn_per_s' else 3}f}" for name in order if name in found)
+    save("edge", "standard", found)
     say("edge: " + " ".join(parts))
 
 

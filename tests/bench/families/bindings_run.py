@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.core.errors import SeamarkError
 from tests.bench.bare import each, make_and_work
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Line, save
+from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Write
 from tests.bench.setting import NAMESPACES, Setting, setting
 from tests.bench.spread import median, spread
@@ -44,6 +44,7 @@ class Run:
     cpu: float
     memory_mb: float
     lag_p99_ms: float
+    took_ms: list[float] = field(default_factory=list, repr=False)
 
     @property
     def ratio(self) -> float:
@@ -76,15 +77,18 @@ async def bench(asked: Any, say: Say) -> str:
     n = N if asked.n == 1000 else asked.n  # 1000 is what is meant when nothing was said
     async with setting("bindings") as where:
         await where.bare.write(Write("POST", NAMESPACES, {"metadata": {"name": "users"}}))
-        line, details, words = await _bench(where, listing, n, asked, say)
+        line, details, words, shown = await _bench(where, listing, n, asked, say)
     say("the forwarder, against connections to the ingress without one")
     carried = await forward(directory, say)
-    say(f"details are in {save('bindings', 'standard', {**details, 'forwarder': asdict(carried)})}")
+    saved = save("bindings", "standard", {**details, "forwarder": asdict(carried)}, drawn=shown)
+    say(f"details are in {saved}")
     carries = f"forward_throughput={carried.throughput:.2f} forward_connections={carried.connections:.2f}"
     return f"{line.text('bindings')} {words} {carries}"
 
 
-async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) -> tuple[Line, dict[str, Any], str]:
+async def _bench(
+    where: Setting, listing: Path, n: int, asked: Any, say: Say
+) -> tuple[Line, dict[str, Any], str, Drawn]:
     runs: list[Run] = []
     began = time.monotonic()
     await floor(where, min(n, 50))
@@ -119,7 +123,16 @@ async def _bench(where: Setting, listing: Path, n: int, asked: Any, say: Say) ->
         f"n5000_s={sizes[1].seconds:.1f} n5000_mb={sizes[1].memory_mb:.0f} growth_2x={growth:.2f}"
     )
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(one) for one in sizes]}
-    return line, {**details, "alone": alone, "beside": beside, "among": among}, words
+    shown = Drawn(
+        ratios=[run.ratio for run in runs],
+        target=where.scenario.targets.time_vs_floor,
+        ms_until_done=[took for run in runs for took in run.took_ms],
+        sizes=[
+            (n, median([1000 * run.seconds / n for run in runs])),
+            *((one.n, 1000 * one.seconds / one.n) for one in sizes),
+        ],
+    )
+    return line, {**details, "alone": alone, "beside": beside, "among": among}, words, shown
 
 
 @asynccontextmanager
@@ -195,6 +208,7 @@ async def pair(where: Setting, listing: Path, n: int) -> Run:
         cpu=after.cpu - before.cpu,
         memory_mb=after.memory_mb - empty.memory_mb,
         lag_p99_ms=after.lag_p99_ms,
+        took_ms=watcher.took_ms,
     )
 
 

@@ -13,7 +13,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from seamark.providers.dns.model import Change, Part, Record
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from tests.bench.bare import Bare, each, make_all, make_and_work
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Line, save
+from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting, names, setting
 from tests.bench.spread import median, spread
@@ -56,6 +56,7 @@ class Run:
     held_max_ms: float  # the longest that a piece of work held the loop, by its own processor time
     ready: int
     refused: int
+    took_ms: list[float] = field(default_factory=list, repr=False)
 
     @property
     def ratio(self) -> float:
@@ -114,7 +115,14 @@ async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
     say(f"no piece of work held the loop longer than {max(run.held_max_ms for run in runs):.0f} ms of its own time")
     changes = {str(AMONG[0]): asdict(few), str(AMONG[1]): asdict(change)}
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "change": changes}
-    say(f"details are in {save('dns', 'standard', details)}")
+    shown = Drawn(
+        ratios=[run.ratio for run in runs],
+        target=where.scenario.targets.time_vs_floor,
+        ms_until_done=[took for run in runs for took in run.took_ms],
+        sizes=[(n, median([1000 * run.seconds / n for run in runs]))],
+        changes=[(AMONG[0], few.cpu_ms), (AMONG[1], change.cpu_ms)],
+    )
+    say(f"details are in {save('dns', 'standard', details, drawn=shown)}")
     return (
         f"{line.text('dns')} ready={min(run.ready for run in runs)} refused={max(run.refused for run in runs)} "
         f"change_requests={change.api_requests} change_updates={change.update_messages} "
@@ -150,6 +158,7 @@ async def pair(where: Setting, server: Bind, n: int) -> Run:
         held_max_ms=after.held_max_ms,
         ready=ready,
         refused=refused,
+        took_ms=watcher.took_ms,
     )
 
 

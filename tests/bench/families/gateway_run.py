@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import yaml
@@ -17,7 +17,7 @@ from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
 from tests.bench.bare import each, make_all, make_and_work
 from tests.bench.families.gateway_routes import GatewayScenario
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Line, save
+from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting, names, setting
 from tests.bench.spread import median, spread
@@ -43,6 +43,7 @@ class Run:
     gateway_writes: int
     memory_mb: float
     lag_p99_ms: float
+    took_ms: list[float] = field(default_factory=list, repr=False)
 
 
 async def bench(asked: Any, say: Say) -> str:
@@ -98,7 +99,13 @@ async def _bench(where: Setting, asked: Any, say: Say) -> str:
     for missed in line.missed(where.scenario.targets):
         say(missed)
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs]}
-    say(f"details are in {save('gateway', 'standard', details)}")
+    shown = Drawn(
+        ratios=ratios,
+        target=where.scenario.targets.time_vs_floor,
+        ms_until_done=[took for run in runs for took in run.took_ms],
+        sizes=[(asked.n, median([1000 * run.seconds / asked.n for run in runs]))],
+    )
+    say(f"details are in {save('gateway', 'standard', details, drawn=shown)}")
     return (
         f"{line.text('gateway')} route_writes={max(run.route_writes for run in runs):.3f} "
         f"gateway_writes={max(run.gateway_writes for run in runs)} clear_vs_floor={median(cleared):.2f} "
@@ -133,6 +140,7 @@ async def pair(where: Setting, n: int) -> Run:
         gateway_writes=gateways,
         memory_mb=after.memory_mb - empty.memory_mb,
         lag_p99_ms=after.lag_p99_ms,
+        took_ms=watcher.took_ms,
     )
 
 

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from seamark.providers.edge.model import Owner
 from seamark.providers.edge.seamark import seamark_edge
 from tests.bench.bare import each, make_all, make_and_work
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Line, save
+from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import HARNESS, Setting, names, setting
 from tests.bench.spread import median, spread
@@ -66,6 +66,7 @@ class Run:
     polls: int
     memory_mb: float
     lag_p99_ms: float
+    took_ms: list[float] = field(default_factory=list, repr=False)
 
     @property
     def ratio(self) -> float:
@@ -135,7 +136,13 @@ async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str
     for missed in line.missed(where.scenario.targets):
         say(missed)
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "tls": asdict(tls), "many": asdict(many)}
-    say(f"details are in {save('loadbalancer', 'standard', details)}")
+    shown = Drawn(
+        ratios=[run.ratio for run in runs],
+        target=where.scenario.targets.time_vs_floor,
+        ms_until_done=[took for run in runs for took in run.took_ms],
+        sizes=[(n, 1000 * per_object), (MANY, 1000 * many.seconds / MANY)],
+    )
+    say(f"details are in {save('loadbalancer', 'standard', details, drawn=shown)}")
     return (
         f"{line.text('loadbalancer')} edge_calls={max(run.edge_calls for run in runs):.2f} "
         f"tls_requests={tls.requests:.2f} tls_edge_calls={tls.edge_calls:.2f} tls_wrong_first={wrong} "
@@ -167,6 +174,7 @@ async def operated(where: Setting, edge: RunningEdge, wanted: Sequence[str], flo
         polls=asked.polls - calls.polls,
         memory_mb=after.memory_mb - empty.memory_mb,
         lag_p99_ms=after.lag_p99_ms,
+        took_ms=watcher.took_ms,
     )
 
 

@@ -32,7 +32,7 @@ from tests.bench.report import save
 from tests.bench.scenario import Made, Sort, Targets, Write
 from tests.bench.setting import setting
 from tests.bench.spread import percentile
-from tests.bench.standard import standard
+from tests.bench.standard import drawn, standard
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 OWNERSHIP = ByReference()
@@ -159,5 +159,6 @@ async def bench(asked: argparse.Namespace, say: Callable[[str], None]) -> str:
     if p50 > MOST_MS:
         say(f"publication_p50_ms is {p50:.4g}, above its target of {MOST_MS:g}")
     result = {"result": line, **details, "publication_ms": times}
-    say(f"details are in {save(asked.family, 'standard', result)}")
+    shown = drawn(details["pairs"], asked.n, SCENARIO.targets.time_vs_floor)
+    say(f"details are in {save(asked.family, 'standard', result, drawn=shown)}")
     return f"{line.text(asked.family)} publication_p50_ms={p50:.1f} publication_p99_ms={p99:.1f}"

@@ -60,6 +60,7 @@ CERTIFICATES = "/etc/seamark/xds"
 LOW_PORTS = Sysctl(name="net.ipv4.ip_unprivileged_port_start", value="0")
 NOBODY = 65534
 ASSIGNED = "k8s.ngrok.com/AddressAssigned"  # on a Service of that class: whether anybody is brought to its address
+SECCOMP = SeccompProfile(type="RuntimeDefault")
 RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
 HARMLESS = ContainerSecurity(
     allow_privilege_escalation=False, read_only_root_filesystem=True, capabilities=Capabilities(drop=("ALL",))
@@ -174,7 +175,7 @@ class Parts:
                 Volume(name="xds", secret=SecretFiles(secret_name=self._cluster.client_secret)),
             ),
             security_context=PodSecurity(
-                sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY, seccomp_profile=SeccompProfile()
+                sysctls=(LOW_PORTS,), run_as_non_root=True, run_as_user=NOBODY, seccomp_profile=SECCOMP
             ),
             automount_service_account_token=False,
         )
