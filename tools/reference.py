@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from seamark.forwarder.metrics import ForwarderMetrics
 from seamark.providers.edge.agent.metrics import AgentMetrics
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+MEANINGS = Path(__file__).parent.parent / "src" / "seamark" / "explain" / "meanings.json"
 MADE = "<!-- Made by `python -m tools.reference` from what the code declares. -->"
 
 
@@ -33,6 +35,17 @@ def pages() -> dict[str, str]:
         "roles": roles(),
     }
     return {f"{name}.md": f"{MADE}\n\n{text}" for name, text in made.items()}
+
+
+def meanings() -> str:
+    """What each reason of each condition means, for `seamark explain`."""
+    known: dict[str, dict[str, dict[str, str]]] = {}
+    for family in FAMILIES.values():
+        for one in family.controllers():
+            if isinstance(one, Controller):
+                said = {condition.name: dict(condition.reasons) for condition in one.status.conditions}
+                known.setdefault(one.kind.RESOURCE.kind, {}).update(said)
+    return json.dumps(known, indent=1, sort_keys=True) + "\n"
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -102,6 +115,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text)
+    MEANINGS.write_text(meanings())
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute, ReferenceGrant
 from seamark.api.meta import Key, Object
 from seamark.api.ngrok import AgentEndpoint
 from seamark.api.score import Workload
-from seamark.cli.families import FAMILIES
 from seamark.cluster.embedded import EmbeddedTransport
 from seamark.cluster.embedded.status import ApiError
 from seamark.core import log
@@ -385,7 +384,7 @@ def test_what_is_in_a_secret_shows_nowhere() -> None:
         assert CANARY not in generate_latest(operator.metrics.registry).decode()
         reader = Reader(EmbeddedTransport(scene.store))
         for kind, name in ((Workload, "app"), (Gateway, "certificate")):
-            hop = await explained(reader, kind.RESOURCE, Key(ATTACKER, name), meanings(FAMILIES.values()))
+            hop = await explained(reader, kind.RESOURCE, Key(ATTACKER, name), meanings())
             assert CANARY not in json.dumps(plain(hop)), "which is what the console shows, too"
 
     log.configure("debug", out=lines)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import re
-import socket
 import subprocess
 
 import dns.asyncquery
@@ -15,10 +11,9 @@ import dns.message
 import dns.rcode
 import pytest
 
-from seamark.cli.devdns import ADDRESS, ZONES, give_names
 from seamark.cluster.real.ports import Ports
 from seamark.families.dns.rules import Rules
-from seamark.families.dns.settings import DnsSettings, loaded, provider_of
+from seamark.families.dns.settings import DnsSettings, provider_of
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark.providers.dns.server import MemoryServer, ServedMemory
@@ -149,22 +144,3 @@ def test_a_port_that_can_not_be_had_is_told_on_the_objects() -> None:
             ports.close()
 
     assert "can't serve DNS on 127.0.0.1:" in asyncio.run(story())[2]
-
-
-def test_dev_gives_names_unless_somebody_has_set_them_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("SEAMARK_DNS_")]:
-        monkeypatch.delenv(name)
-    for name in (ADDRESS, ZONES):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-    with socket.socket() as somebody:
-        somebody.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with contextlib.suppress(OSError):  # taken is taken, by whomever
-            somebody.bind((HOST, 10053))
-            somebody.listen()
-        asking = give_names()
-    assert re.fullmatch(r"dig @127\.0\.0\.1 -p 10[01]\d\d www\.example\.test", asking)
-    assert "10053" not in asking
-    assert isinstance(provider_of(loaded()), ServedMemory)
-    monkeypatch.setenv("SEAMARK_DNS_PROVIDER", "rfc2136")
-    assert give_names() == ""

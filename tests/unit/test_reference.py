@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.reference import FOLDER, pages
+from tools.reference import FOLDER, MEANINGS, meanings, pages
 
 
 @pytest.mark.parametrize("name", list(pages()))
@@ -14,3 +14,7 @@ def test_a_reference_page_is_up_to_date(name: str) -> None:
 
 def test_there_is_no_page_that_nobody_makes() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(pages())
+
+
+def test_what_reasons_mean_is_up_to_date() -> None:
+    assert MEANINGS.read_text() == meanings(), "write it anew with `python -m tools.reference`"

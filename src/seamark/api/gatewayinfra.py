@@ -11,7 +11,8 @@ import msgspec
 
 from seamark.api.apps import Compute, Selector
 from seamark.api.core import ConfigMap, Container, ServicePort, Volume
-from seamark.api.meta import Object, Resource, Wire
+from seamark.api.discovery import EndpointSlice
+from seamark.api.meta import Condition, Object, Resource, Wire
 
 
 class EnvoyConfig(ConfigMap, frozen=True, kw_only=True):
@@ -108,6 +109,7 @@ class FrontBalancer(Wire, frozen=True, kw_only=True):
 
 class FrontStatus(Wire, frozen=True, kw_only=True):
     load_balancer: FrontBalancer = FrontBalancer()
+    conditions: tuple[Condition, ...] | None = None
 
 
 class FrontService(Object, frozen=True, kw_only=True):
@@ -115,3 +117,11 @@ class FrontService(Object, frozen=True, kw_only=True):
 
     spec: FrontServiceSpec = FrontServiceSpec()
     status: FrontStatus | None = None
+
+
+class FrontSlice(EndpointSlice, frozen=True, kw_only=True):
+    """Where an Envoy of this machine listens, for the Service before it."""
+
+    RESOURCE: ClassVar[Resource] = EndpointSlice.RESOURCE
+
+    address_type: str  # always said: the API server wants it

@@ -63,6 +63,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
     pooling: Annotated[bool, option("Share the URLs of --forward with other agents.")] = False,
     metadata: Annotated[str, option("What the edge's API says about this agent.", "METADATA")] = "",
     upstream_ca: Annotated[str, option("CA file for services with TLS, beside the system's.", "UPSTREAM_CA")] = "",
+    resolver: Annotated[str, option("Name server for the services' names, ADDRESS:PORT.", "RESOLVER")] = "",
     provider: Annotated[str, option("seamark, or ngrok: the cloud, by the official SDK.", "PROVIDER")] = "seamark",
     health_address: Annotated[str, option("Where health and metrics are served.", "HEALTH_ADDRESS")] = "",
     log_level: Annotated[str, option("debug, info, warning or error.", "LOG_LEVEL")] = "info",
@@ -70,7 +71,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
     """Hold endpoints at an edge and bring their connections to services. Each URL is printed when it goes online."""
     if not server and provider == "seamark":
         raise UserError("there is no edge", hint="give its address for agents with --server HOST:PORT")
-    settings = AgentSettings(server, token(token_file), ca, metadata or identity(followed=cluster))
+    known = metadata or identity(followed=cluster)
+    settings = AgentSettings(server, token(token_file), ca, known, resolver=resolver)
     fixed = {str(number): parse_forward(text, pooling=pooling) for number, text in enumerate(forward or ())}
     fixed |= read_manifests(Path(endpoints)) if endpoints else {}
     if not fixed and not cluster:

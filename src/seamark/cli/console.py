@@ -13,11 +13,10 @@ import typer
 import uvloop
 
 from seamark.cli.access import greet
-from seamark.cli.families import FAMILIES
 from seamark.console.access import Access
 from seamark.console.graph import graph
 from seamark.console.rows import Board
-from seamark.console.server import Console
+from seamark.console.server import Console, Evidence
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
@@ -43,16 +42,22 @@ def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", co
     uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words)))
 
 
-async def serve(address: str, load: Load, serving: Callable[[], None]) -> None:
+async def serve(
+    address: str,
+    load: Load,
+    serving: Callable[[], None],
+    evidence: Evidence | None = None,
+) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
     try:
         await greet(transport)
         reports: Reports[Hop] = Reports("console")
         board = Board(reports, time.time)
-        declared = graph(reports, meanings(FAMILIES.values()))
+        declared = graph(reports, meanings())
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
-        page = Console(board, Access(transport, time.monotonic), as_person(load), lambda: reports.synced)
+        access = Access(transport, time.monotonic)
+        page = Console(board, access, as_person(load), lambda: reports.synced, evidence)
         await page.start(address)
         serving()
         try:

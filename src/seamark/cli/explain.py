@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,15 +14,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from seamark.api.meta import Key
+from seamark.api.meta import Key, Resource
 from seamark.cli.access import ASK, INSTALL
-from seamark.cli.families import FAMILIES
-from seamark.core.connection import connect
+from seamark.core.connection import Load, connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
 from seamark.explain.kinds import split
+from seamark.explain.live import live
 from seamark.explain.meanings import meanings
-from seamark.explain.model import Truth
+from seamark.explain.model import Hop, Truth
 from seamark.explain.reader import Reader
 from seamark.explain.show import MARK, now, plain, tree
 from seamark.explain.summary import Summary, summarise
@@ -30,43 +31,62 @@ from seamark.explain.walk import explained
 V = TypeVar("V")
 EVERY = 1.0  # seconds between two looks of `watch`
 MOST_TROUBLES = 20
+WIDEST = 1000
 
 Target = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The object to explain, for example service/web.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")]
 Only = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace; all of them without.")]
 Format = Annotated[Literal["text", "json"], typer.Option("--output", "-o", help="For a person, or for a program.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every condition, also those that are well.")]
+AskedOperator = Annotated[
+    str,
+    typer.Option("--operator", envvar="SEAMARK_OPERATOR", help="The operator's console, for live evidence: its URL."),
+]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
 
-def explain(
+def explain(  # noqa: PLR0913, PLR0917  one parameter per option
     target: Target,
     namespace: Namespace = "default",
     output: Format = "text",
     verbose: Verbose = False,
+    operator: AskedOperator = "",
     kubeconfig: Kubeconfig = "",
     context: Context = "",
 ) -> None:
     """Walk everything that an object stands on, and name the first hop that is broken."""
     resource, name = split(target)
     key = Key(namespace if resource.namespaced else "", name)
-    meaning = meanings(FAMILIES.values())
-    hop = asyncio.run(reading(kubeconfig, context, lambda reader: explained(reader, resource, key, meaning)))
+    hop, note = asyncio.run(whole(resource, key, operator, kubeconfig, context))
     if output == "json":
-        typer.echo(json.dumps(plain(hop), indent=2))
+        typer.echo(json.dumps({**plain(hop), "note": note}, indent=2))
     else:
-        Console(soft_wrap=True, highlight=False).print(tree(hop, now(), verbose=verbose))
+        screen().print(tree(hop, now(), verbose=verbose))
+        if note:
+            screen().print(Text(note, style="dim"))
+
+
+async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, context: str) -> tuple[Hop, str]:
+    """The chain from the cluster, and the evidence from the operator, if it can be asked."""
+    load = connect(kubeconfig, context)
+    hop = await reading(load, lambda reader: explained(reader, resource, key, meanings()))
+    return await live(hop, operator, (await load()).token if operator else "")
 
 
 def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Count what is as it should be, per family and namespace, and name what is not."""
-    found = asyncio.run(reading(kubeconfig, context, lambda reader: summarise(reader, namespace)))
+    found = asyncio.run(reading(connect(kubeconfig, context), lambda reader: summarise(reader, namespace)))
     check(found)
     if output == "json":
         typer.echo(json.dumps(as_json(found), indent=2))
     else:
-        Console(soft_wrap=True, highlight=False).print(table(found))
+        screen().print(table(found))
+
+
+def screen() -> Console:
+    """As wide as the terminal; where there is none, nothing is cut off."""
+    return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else WIDEST)
 
 
 def check(found: Summary) -> None:
@@ -117,8 +137,8 @@ class Changes:
             typer.echo(self._last)
 
 
-async def reading(kubeconfig: str, context: str, ask: Callable[[Reader], Awaitable[V]]) -> V:
-    transport = await HttpTransport(connect(kubeconfig, context)).open()
+async def reading(load: Load, ask: Callable[[Reader], Awaitable[V]]) -> V:
+    transport = await HttpTransport(load).open()
     try:
         return await ask(Reader(transport))
     finally:

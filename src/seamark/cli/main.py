@@ -19,7 +19,7 @@ from seamark.core.errors import SeamarkError, UserError
 # By name: the module, and the function or group of commands in it.
 COMMANDS = {
     "run": "run:command",
-    "dev": "dev:dev",
+    "dev": "dev.command:dev",
     "crds": "crds:crds",
     "roles": "roles:roles",
     "policies": "policies:command",

@@ -8,20 +8,30 @@ import typer
 import yaml
 
 from seamark.cli.families import FAMILIES, chosen
+from seamark.console.graph import graph
 from seamark.core.family import Family
 from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
+from seamark.core.source import Reports
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these families; all if none is named.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator's own namespace.")]
 
 RBAC = "rbac.authorization.k8s.io"
+REVIEWS = {
+    Grant("authentication.k8s.io", "tokenreviews", "create"),
+    Grant("authorization.k8s.io", "subjectaccessreviews", "create"),
+}
 
 
-def roles(names: Names = None, namespace: Namespace = "seamark-system") -> None:
+Console = Annotated[bool, typer.Option("--console", help="With the rights of the console that the operator serves.")]
+
+
+def roles(names: Names = None, namespace: Namespace = "seamark-system", console: Console = False) -> None:
     """Print a ServiceAccount with exactly the rights that these families need, ready for `kubectl apply -f -`."""
     families = chosen(names or list(FAMILIES))
     documents = [account(namespace), *(role for family in families for role in family_role(family, namespace))]
     documents += leader_role(namespace)
+    documents += console_role(namespace) if console else []
     typer.echo("---\n".join(yaml.safe_dump(document, sort_keys=False) for document in documents), nl=False)
 
 
@@ -33,6 +43,11 @@ def family_role(family: Family, namespace: str) -> list[dict[str, Any]]:
     """A ClusterRole for what it needs everywhere, a Role in each namespace where it needs something there only."""
     found = by_namespace(grant for controller in family.controllers() for grant in grants(controller))
     return [document for where in found for document in role(f"seamark-{family.name}", found[where], where, namespace)]
+
+
+def console_role(namespace: str) -> list[dict[str, Any]]:
+    """It follows what it shows, and asks who somebody is and what they may see."""
+    return role("seamark-console", grants(graph(Reports("console"))) | REVIEWS, "", namespace)
 
 
 def leader_role(namespace: str) -> list[dict[str, Any]]:

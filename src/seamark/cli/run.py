@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+from collections.abc import AsyncIterator
+from functools import partial
 from random import Random
 
 import uvloop
 
+from seamark.cli import console
 from seamark.cli.access import at_home, greet
 from seamark.cli.families import chosen
 from seamark.cli.flags import with_settings
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
+from seamark.core.evidence import evidence
 from seamark.core.garbage import spare_what_stays
 from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
@@ -39,9 +44,31 @@ async def serve(settings: Settings, load: Load) -> None:
         controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
-        await supervise(operator, settings)
+        async with showing(operator, settings, load):
+            await supervise(operator, settings)
     finally:
         await transport.close()
+
+
+@contextlib.asynccontextmanager
+async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIterator[None]:
+    """The console beside the operator, if it is wanted. One that can't be served ends the operator, with its words."""
+    if not settings.console:
+        yield
+        return
+    up = asyncio.Event()
+    told = partial(evidence, operator)
+    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, told))
+    starting = asyncio.ensure_future(up.wait())
+    await asyncio.wait((page, starting), return_when=asyncio.FIRST_COMPLETED)
+    starting.cancel()
+    try:
+        if page.done():
+            page.result()
+        yield
+    finally:
+        page.cancel()
+        await asyncio.gather(page, return_exceptions=True)
 
 
 async def supervise(operator: Operator, settings: Settings) -> None:

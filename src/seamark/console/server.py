@@ -2,6 +2,7 @@
 
 - Every question about the cluster carries the person's Kubernetes token; without one that the API server knows, 401.
 - /api/stream sends all rows, then what changes, as server-sent events. A reader that is slow gets fewer, newer events.
+- /api/evidence tells what the operator knows behind an object's conditions, where the console is part of it.
 - An object's manifest and events are read with the person's own token: the API server says what they may see.
 - Nothing comes from elsewhere, nothing is kept in the browser but the token, for as long as its tab is open.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from seamark.api.meta import Key
+from seamark.api.meta import Key, Resource
 from seamark.console.access import Access, Person
 from seamark.console.graph import FOLLOWED, identity
 from seamark.console.rows import Board, places, row
@@ -27,6 +28,7 @@ from seamark.explain.model import Hop
 from seamark.explain.show import plain
 
 BATCH = 0.1  # seconds during which changes are put together
+MOST_ASKED = 1000  # objects in one question about evidence
 BEAT = 15.0  # seconds without a change after which the stream says that it lives
 
 ASSETS = {"": "text/html", "app.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
@@ -41,12 +43,29 @@ PERSON = web.RequestKey("person", Person)
 TOKEN = web.RequestKey("token", str)
 
 As = Callable[[str], Awaitable[Transport]]  # a way to the API server as whoever holds this token
+Evidence = Callable[[Resource, Key], list[str]]  # what the operator knows of an object, in words
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An object that somebody wants to know more about."""
+
+    kind: str
+    name: str
+    namespace: str = ""
 
 
 class Console:
     """Serves until closed. `ready` says whether the map is whole yet."""
 
-    def __init__(self, board: Board, access: Access, as_person: As, ready: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        board: Board,
+        access: Access,
+        as_person: As,
+        ready: Callable[[], bool],
+        evidence: Evidence | None = None,
+    ) -> None:
+        self._evidence = evidence
         self._board = board
         self._access = access
         self._as_person = as_person
@@ -59,6 +78,7 @@ class Console:
             app.router.add_get(f"/{name}", self._asset)
         app.router.add_get("/api/stream", self._stream)
         app.router.add_get("/api/object", self._object)
+        app.router.add_post("/api/evidence", self._proof)
         return app
 
     async def start(self, address: str) -> None:
@@ -155,6 +175,19 @@ class Console:
         flips = [msgspec.to_builtins(flip) for flip in self._board.flips.get((resource, key), ())]
         shown = None if hop is None else hidden(plain(hop)["tree"], readable)
         return _json({"manifest": manifest, "events": events, "flips": flips, "tree": shown})
+
+    async def _proof(self, request: web.Request) -> web.Response:
+        """What the operator knows of these objects: of each that the person may read."""
+        if self._evidence is None:
+            return _problem(404, "no operator runs here, only the console")
+        try:
+            asked = msgspec.json.decode(await request.read(), type=list[Asked])[:MOST_ASKED]
+            places = [(kinds.named(one.kind), Key(one.namespace, one.name)) for one in asked]
+        except (msgspec.DecodeError, UserError) as error:
+            return _problem(400, str(error))
+        may = [await self._access.may_read(request[PERSON], resource, key.namespace) for resource, key in places]
+        known = [self._evidence(*place) if may_read else [] for place, may_read in zip(places, may, strict=True)]
+        return _json(known)
 
     async def _live(self, token: str, path: str, key: Key, kind: str) -> tuple[Any, list[Any]]:
         """The manifest and the events, as the API server shows them to this person."""

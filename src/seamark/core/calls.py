@@ -55,6 +55,17 @@ class _Answer:
     expires: float
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A wanted call, for people: how many seconds ago it was asked for and answered, and how long the answer keeps."""
+
+    target: str
+    since: float
+    outcome: Any = None  # None: not answered yet
+    age: float = 0.0
+    keeps: float = float("inf")
+
+
 @dataclass(frozen=True)
 class Results:
     """The answers to a key's calls at one moment, ages resolved."""
@@ -87,6 +98,7 @@ class _Slot:
     since: float
     answer: _Answer | None = None
     timer: asyncio.TimerHandle | None = None
+    at: float = 0.0  # when it was answered
     failures: int = 0
     dropped: bool = False
 
@@ -140,6 +152,17 @@ class Calls:
         slots = self._slots.get(item, {})
         answers = {name: slot.answer for name, slot in slots.items() if slot.answer and slot.uid == uid}
         return Results(answers, self._now())
+
+    def told(self, item: Item) -> list[Told]:
+        """The key's calls and what is known of them, for people."""
+        now, found = self._now(), []
+        for target, slot in self._slots.get(item, {}).items():
+            answer = slot.answer
+            if answer is None:
+                found.append(Told(target, now - slot.since))
+            else:
+                found.append(Told(target, now - slot.since, answer.outcome, now - slot.at, answer.expires - now))
+        return found
 
     def expiry(self, item: Item) -> float:
         """The earliest moment at which one of this key's answers goes stale."""
@@ -211,6 +234,7 @@ class Calls:
 
     def _answered(self, item: Item, slot: _Slot, outcome: Any) -> None:
         call, before = slot.call, slot.answer
+        slot.at = self._now()
         expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life
         slot.answer = Results.answer(call, outcome, expires)
         if isinstance(outcome, Failed):

@@ -12,6 +12,8 @@ import ipaddress
 import os
 import socket
 
+from seamark.core.resolver import Resolver
+
 METADATA = frozenset(("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"))
 
 
@@ -44,14 +46,18 @@ def forbidden(address: str) -> str:
     return ""
 
 
-async def allowed(host: str, port: int) -> list[str]:
+async def allowed(host: str, port: int, resolver: Resolver | None = None) -> list[str]:
     """The addresses of a host, in order, without those that are forbidden. `Forbidden` if that leaves none."""
-    try:
-        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:
-        raise OSError(f"{host[:100]!r} is no host") from error
-    found = list(dict.fromkeys(str(info[4][0]) for info in infos))
+    found = list(await resolver.lookup(host)) if resolver is not None else await _found(host, port)
     good = [address for address in found if not forbidden(address)]
     if found and not good:
         raise Forbidden(f"{host} leads to {forbidden(found[0])}")
     return good
+
+
+async def _found(host: str, port: int) -> list[str]:
+    try:
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise OSError(f"{host[:100]!r} is no host") from error
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))

@@ -49,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     health_address: Annotated[
         str, Meta(description="Where /healthz, /readyz and /metrics are served; empty for nowhere")
     ] = "127.0.0.1:8080"
+    console: Annotated[
+        str, Meta(description="Where the console and the evidence for `seamark explain` are served; empty for nowhere")
+    ] = ""
     stop_grace: Annotated[float, Meta(description="Seconds in which work under way may end on a stop", ge=0)] = 5.0
     log_level: Annotated[
         str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")

@@ -15,7 +15,10 @@ from seamark.api.meta import Resource
 from seamark.explain import kinds
 from seamark.explain.model import Raw, Said, Truth
 
-BAD_WHEN_TRUE = {"Conflicted", "Degraded", "OverlappingTLSConfig", "PartiallyInvalid", "Stalled", "Draining"}
+BAD_WHEN_TRUE = {
+    *("Conflicted", "Degraded", "OverlappingTLSConfig", "PartiallyInvalid", "Stalled", "Draining"),
+    *("Provisioning", "LBPending", "IngressPending", "DNSNotReady"),
+}
 NO_MATTER = {"Progressing", "PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers"}
 SUMMARIES = ("Ready", "Available")
 
@@ -70,6 +73,17 @@ def _writers(raw: Raw) -> dict[str, str]:
             if key.startswith("k:"):
                 owners[json.loads(key[2:]).get("type", "")] = entry.get("manager", "")
     return owners
+
+
+def field_owners(raw: Raw) -> tuple[tuple[str, str], ...]:
+    """Who owns each field of spec and status, by the server's own records."""
+    owners: dict[str, list[str]] = {}
+    for entry in raw.get("metadata", {}).get("managedFields") or ():
+        for part in ("spec", "status"):
+            for name in (entry.get("fieldsV1") or {}).get(f"f:{part}") or ():
+                if name.startswith("f:"):
+                    owners.setdefault(f"{part}.{name[2:]}", []).append(entry.get("manager", ""))
+    return tuple((name, ", ".join(dict.fromkeys(managers))) for name, managers in sorted(owners.items()))
 
 
 def assess(resource: Resource, raw: Raw, said: tuple[Said, ...]) -> tuple[Truth, str]:

@@ -105,6 +105,8 @@ def service(raw: Raw) -> Iterator[Link]:
     elif spec.get("selector"):
         yield Having(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),), least=1)
         yield Having(kinds.POD, namespace, "behind it", labels=_labels(spec["selector"]), least=1)
+    else:
+        yield Having(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),))
 
 
 def _service_of(host: str) -> Key | None:
@@ -127,6 +129,16 @@ def workload(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
     yield Having(kinds.CLAIM, namespace, "it claims", workload=uid)
     yield Having(kinds.EXPOSURE, namespace, "what its runtime publishes", workload=uid)
+    yield from exposed(namespace, name)
+
+
+def exposure(raw: Raw) -> Iterator[Link]:
+    """It has the name of its Workload, and is judged from what was made for that."""
+    namespace, name, _ = _meta(raw)
+    yield from exposed(namespace, name)
+
+
+def exposed(namespace: str, name: str) -> Iterator[Link]:
     of_it = (("score.dev/workload", name),)
     for kind, how in (
         (kinds.DEPLOYMENT, "runs it"),
@@ -227,6 +239,7 @@ FOLLOW: dict[Resource, Callable[[Raw], Iterable[Link]]] = {
     kinds.DEPLOYMENT: scaled,
     kinds.STATEFUL_SET: scaled,
     kinds.WORKLOAD: workload,
+    kinds.EXPOSURE: exposure,
     kinds.GATEWAYS: gateway,
     kinds.LISTENER_SET: listener_set,
     kinds.AGENT_ENDPOINT: agent_endpoint,

@@ -1,20 +1,25 @@
-"""What a reason means, from the declarations of whoever gives it."""
+"""What a reason means. `meanings.json` is made from the declarations of whoever gives it (`python -m tools.reference`):
+so an explanation need not load all families first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 
-from seamark.core.controller import Controller
-from seamark.core.family import Family
+import msgspec
+
+FILE = "meanings.json"
 
 
-def meanings(families: Iterable[Family]) -> Callable[[str, str, str], str]:
+@cache
+def _known() -> dict[str, dict[str, dict[str, str]]]:
+    return msgspec.json.decode(
+        files(__package__).joinpath(FILE).read_bytes(), type=dict[str, dict[str, dict[str, str]]]
+    )
+
+
+def meanings() -> Callable[[str, str, str], str]:
     """(kind, condition, reason) → what it means to a user; empty where it is not ours to say."""
-    known: dict[tuple[str, str, str], str] = {}
-    for family in families:
-        for declared in family.controllers():
-            if isinstance(declared, Controller):
-                for condition in declared.status.conditions:
-                    for reason, meaning in condition.reasons.items():
-                        known[(declared.kind.RESOURCE.kind, condition.name, reason)] = meaning
-    return lambda kind, condition, reason: known.get((kind, condition, reason), "")
+    known = _known()
+    return lambda kind, condition, reason: known.get(kind, {}).get(condition, {}).get(reason, "")

@@ -57,6 +57,7 @@ class Hop:
     fix: str = ""
     said: tuple[Said, ...] = ()
     hops: tuple[Hop, ...] = ()
+    owners: tuple[tuple[str, str], ...] = ()  # (field, whoever set it last): of spec and status, two levels deep
     evidence: tuple[str, ...] = ()  # what the operator knows at this moment, where it was asked
     again: bool = field(default=False)  # it is shown elsewhere in the tree with what it stands on
 

@@ -45,6 +45,9 @@ def _line(hop: Hop, blamed: Hop | None, now: datetime, *, verbose: bool) -> Text
     for said in hop.said:
         if verbose or not said.good:
             line.append("\n").append(_condition(said, now))
+    if verbose and hop.owners:
+        owned = "; ".join(f"{name} by {owner}" for name, owner in hop.owners)
+        line.append(f"\n  fields: {owned}", style="dim")
     for evidence in hop.evidence:
         line.append(f"\n  evidence: {evidence}", style="dim")
     return line
@@ -102,7 +105,13 @@ def _identity(hop: Hop) -> dict[str, str]:
 
 
 def _plain(hop: Hop) -> dict[str, Any]:
-    made = {**_identity(hop), "how": hop.how, "truth": hop.truth.value, "words": hop.words, "fix": hop.fix}
+    made: dict[str, Any] = {
+        **_identity(hop),
+        "how": hop.how,
+        "truth": hop.truth.value,
+        "words": hop.words,
+        "fix": hop.fix,
+    }
     said = [
         {
             "type": one.type,
@@ -118,6 +127,7 @@ def _plain(hop: Hop) -> dict[str, Any]:
         }
         for one in hop.said
     ]
+    made["owners"] = dict(hop.owners)
     return {**made, "conditions": said, "evidence": list(hop.evidence), "hops": [_plain(one) for one in hop.hops]}
 
 

@@ -62,7 +62,6 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
     installed = readable = False
     for (family, kind), found in zip(asked, lists, strict=True):
         if isinstance(found, Missing):
-            readable = True  # it is not there; that much was told
             continue
         installed = True
         if isinstance(found, Forbidden):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from seamark.api.meta import Key, Resource
 from seamark.core.errors import UserError
-from seamark.explain.assess import assess, statements
+from seamark.explain.assess import assess, field_owners, statements
 from seamark.explain.fixes import fix
 from seamark.explain.links import Having, Link, links
 from seamark.explain.model import Hop, Raw, Said, Truth
@@ -50,8 +50,8 @@ class Walk:
         key = Key(metadata.get("namespace", ""), metadata.get("name", ""))
         said = tuple(self._with_meaning(resource, one) for one in statements(raw))
         truth, words = assess(resource, raw, said)
-        hop = Hop(resource, key, how, truth, words, fix(resource, raw, truth), said)
-        if depth == DEEPEST:
+        hop = Hop(resource, key, how, truth, words, fix(resource, raw, truth), said, owners=field_owners(raw))
+        if depth == DEEPEST or metadata.get("deletionTimestamp"):  # what goes carries nothing
             return hop
         found = [self._follow(link, depth + 1) for link in links(resource, raw)]
         return replace(hop, hops=tuple(below for hops in found for below in hops))

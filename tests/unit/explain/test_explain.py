@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 
 from seamark.api.meta import Key, Resource
-from seamark.cli.families import FAMILIES
 from seamark.core.errors import UserError
 from seamark.explain import kinds
 from seamark.explain.links import Having
@@ -30,7 +29,7 @@ def asked(prepare: Callable[[Chain], Awaitable[object]], resource: Resource, nam
         chain = Chain()
         await prepare(chain)
         key = Key("default" if resource.namespaced else "", name)
-        found.append(await explained(Reader(chain.transport), resource, key, meanings(FAMILIES.values())))
+        found.append(await explained(Reader(chain.transport), resource, key, meanings()))
 
     found: list[Hop] = []
     run(program())

@@ -19,8 +19,8 @@ from seamark.families.score.orchestrator.controller import controller as orchest
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
 from seamark.providers.edge.memory import memory_edge
-from tests.unit.families.dns.given import dns
-from tests.unit.families.gateway.given import gateway, gateway_pods
+from tests.unit.families.dns.given import dns, names
+from tests.unit.families.gateway.given import gateway, gateway_fronts, gateway_pods
 from tests.unit.families.scenarios import check, files
 
 HERE = Path(__file__).parent
@@ -29,7 +29,9 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "gateway/httproute": gateway,
     "gateway/gateway": gateway,
     "gateway/pods": gateway_pods,
+    "gateway/fronts": gateway_fronts,
     "dns/dnsendpoint": dns,
+    "dns/names": names,
     **{
         f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())
         for kind in ("service", "agentendpoint", "cloudendpoint", "domain", "trafficpolicy")

@@ -101,7 +101,7 @@ class Machine:
         self.services = self._follow(Service, SERVICES_BY_NAMESPACE)
         self.slices = self._follow(EndpointSlice, BY_SERVICE)
         self.network = network_of(settings)
-        self.dns = dns_address(settings, self.network)
+        self.dns, self.dns_port = dns_address(settings, self.network), settings.dns_port
         self._directory = Directory()
         self.kubelet = Kubelet(
             self._client, Followed(self.pods, self.config_maps, self.secrets), self._host(settings, images)

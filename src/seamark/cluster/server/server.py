@@ -165,9 +165,9 @@ class EmbeddedServer:
     async def _stream(self, request: web.Request, watch: Watch, form: Form) -> web.StreamResponse:
         kind = self._kind(request.path)
         response = web.StreamResponse(headers={"Content-Type": "application/json", **deprecation(kind)})
-        await response.prepare(request)
         first = True
         try:
+            await response.prepare(request)
             async for line in watch.lines():
                 told = line
                 if form.table and kind is not None:

@@ -18,6 +18,7 @@ from seamark.core.source import Fresh, Reports, Stale
 from seamark.core.status import ByManager, Silent
 from seamark.core.view import View
 from seamark.core.waker import Declaration
+from seamark.families.dns import objects
 from seamark.families.dns import zone as zones
 from seamark.families.dns.ledger import Ledger
 from seamark.families.dns.reading import CRD, EVERYTHING, Indexes, Readings, ZoneReader, hidden
@@ -138,7 +139,7 @@ def controllers(provider: Provider, rules: Rules, timing: Timing | None = None) 
     declared: tuple[Declaration, ...] = (zones_group(wiring, timing),)
     if CRD in rules.sources:
         declared = (*declared, endpoints_controller(wiring, timing))
-    return guarded(wiring.rivals, *declared)
+    return guarded(wiring.rivals, *declared, *objects.declarations(rules))
 
 
 def zones_group(wiring: Wiring, timing: Timing) -> Group[SeenZone]:

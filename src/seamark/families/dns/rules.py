@@ -95,6 +95,7 @@ class Rules:
     annotations: Selector = field(default_factory=Selector)
     namespace: str = ""
     sources: frozenset[str] = frozenset(("crd",))
+    objects: frozenset[str] = frozenset()  # sources whose names become DNSEndpoints of their own
     min_ttl: int = 0
     set_identifiers: bool = False
     update_status: bool = True

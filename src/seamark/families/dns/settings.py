@@ -37,6 +37,9 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Many,
         Meta(description="What has names: crd, service, ingress, gateway, httproute, grpcroute, tlsroute, tcproute"),
     ] = ("crd",)
+    dns_objects: Annotated[
+        bool, Meta(description="The names of other sources become DNSEndpoints, which say what came of them")
+    ] = False
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
     dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
@@ -116,7 +119,8 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         labels=Selector.parse(settings.dns_label_filter),
         annotations=Selector.parse(settings.dns_annotation_filter),
         namespace=settings.dns_namespace,
-        sources=sources_of(settings),
+        sources=frozenset(("crd",)) if settings.dns_objects else sources_of(settings),
+        objects=objects_of(settings),
         min_ttl=settings.dns_min_ttl,
         set_identifiers=provider.set_identifiers,
         update_status=settings.dns_update_status,
@@ -132,6 +136,15 @@ def sources_of(settings: DnsSettings) -> frozenset[str]:
     if unknown := set(settings.dns_sources) - {"crd", *SOURCES}:
         raise UserError(f"dns_sources: {', '.join(sorted(unknown))}", hint=f"there are crd, {', '.join(SOURCES)}")
     return frozenset(settings.dns_sources)
+
+
+def objects_of(settings: DnsSettings) -> frozenset[str]:
+    if not settings.dns_objects:
+        return frozenset()
+    if settings.dns_annotation_filter:
+        hint = "use dns_label_filter: labels are passed on"
+        raise UserError("dns_objects: a DNSEndpoint has no annotations of what it was made for", hint=hint)
+    return sources_of(settings) - {"crd"}
 
 
 def timing_of(settings: DnsSettings) -> Timing:

@@ -23,6 +23,7 @@ class Lot:
     addresses: tuple[str, ...] = ()
     trouble: tuple[str, str] | None = None
     bind: tuple[str, ...] = ()  # where its Envoys listen, if not at those
+    unreached: str = ""  # why nobody is brought to these addresses, in the words of whoever gave them
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def observe(view: View, key: Key, controller_name: str, lots: Reports[Lot]) -> G
         addresses=assigned.addresses,
         address_trouble=assigned.trouble,
         bind=assigned.bind,
+        unreached=assigned.unreached,
         backend_certificate=certificate,
         insecure=chest.insecure,
         labels=tuple(sorted((gateway.metadata.labels or {}).items())),

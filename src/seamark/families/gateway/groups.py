@@ -8,7 +8,7 @@ from typing import Any
 from seamark.api.core import ConfigMap, Namespace, Secret, Service
 from seamark.api.discovery import EndpointSlice
 from seamark.api.gateway import Gateway, GatewayClass, GRPCRoute, HTTPRoute, ListenerSet, ReferenceGrant, Route
-from seamark.api.gatewayinfra import EnvoyConfig, EnvoyDaemonSet, EnvoyDeployment, FrontService
+from seamark.api.gatewayinfra import EnvoyConfig, EnvoyDaemonSet, EnvoyDeployment, FrontService, FrontSlice
 from seamark.api.gatewaypolicies import BackendTLSPolicy
 from seamark.api.kgateway import TrafficPolicy
 from seamark.api.meta import Key, Object
@@ -23,6 +23,7 @@ from seamark.families.gateway import (
     addresses,
     backendtls,
     classes,
+    fronts,
     gateways,
     infrastructure,
     routes,
@@ -32,6 +33,7 @@ from seamark.families.gateway import (
 from seamark.families.gateway.addresses import BY_CLASS, BY_CONTROLLER, POOL
 from seamark.families.gateway.classes import MANAGER
 from seamark.families.gateway.endpoints import BY_SERVICE
+from seamark.families.gateway.fronts import Front
 from seamark.families.gateway.gateways import SETS
 from seamark.families.gateway.grants import GRANTS
 from seamark.families.gateway.infrastructure import Cluster
@@ -51,7 +53,7 @@ class Groups:
     def declarations(self) -> tuple[Declaration, ...]:
         return (
             self.default_class(),
-            self.address_pool() if self._options.cluster is None else self.pods(self._options.cluster),
+            *self.addresses(),
             self.gateway_views(),
             *(self.route_attachments(kind) for kind in ROUTES),
             self.route_counts(),
@@ -77,18 +79,44 @@ class Groups:
             ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
         )
 
+    def addresses(self) -> tuple[Declaration, ...]:
+        options = self._options
+        if options.cluster is not None:
+            return (self.pods(options.cluster),)
+        return (self.address_pool(), *((self.fronts(options.front),) if options.front is not None else ()))
+
     def address_pool(self) -> Declaration:
         return Group(
             name="gateway-addresses",
-            keyed={Gateway: lambda _gateway: (POOL,)},
-            reads=(GatewayClass,),
+            keyed={Gateway: lambda _gateway: (POOL,), GatewayClass: lambda _class: (POOL,)},  # either may come last
             indexes=(BY_CLASS, BY_CONTROLLER),
             observe=lambda view, _key, _results: addresses.observe(
                 view, self._options.addresses, self._options.controller_name
             ),
             desire=nothing,
             report=lambda seen, _answers: addresses.assign(seen),
+            reports=self._all.bounds,
+        )
+
+    def fronts(self, front: Front) -> Declaration:
+        """Before an Envoy of this machine, a gateway's address is that of its Service."""
+        children: tuple[type[Object], ...] = (FrontService, FrontSlice)
+        return Group(
+            name="gateway-fronts",
+            keyed={Gateway: lambda gateway: (gateway.key,)},
+            reads=(GatewayClass, ListenerSet),
+            optional=(ListenerSet,),
+            indexes=(SETS,),
+            sources=(self._all.bounds,),
+            observe=lambda view, key, _results: fronts.observe(
+                view, key, self._options.controller_name, self._all.bounds
+            ),
+            desire=lambda seen: fronts.desire(seen, front),
+            report=fronts.report,
             reports=self._all.lots,
+            children=children,
+            scopes=dict.fromkeys(children, Scope.labelled({MANAGED_BY: MANAGER})),
+            ownership=ByLabels(MANAGER, OWNER_NAME, OWNER_NAMESPACE),
         )
 
     def pods(self, cluster: Cluster) -> Declaration:

@@ -46,6 +46,7 @@ from seamark.api.gatewayinfra import (
 )
 from seamark.api.meta import Key, Object, ObjectMeta
 from seamark.core.apply import Answers
+from seamark.core.conditions import FALSE
 from seamark.core.controller import Wanted
 from seamark.core.view import View
 from seamark.families.gateway.addresses import Lot
@@ -58,6 +59,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside a Pod of its own
 CERTIFICATES = "/etc/seamark/xds"
 LOW_PORTS = Sysctl(name="net.ipv4.ip_unprivileged_port_start", value="0")
 NOBODY = 65534
+ASSIGNED = "k8s.ngrok.com/AddressAssigned"  # on a Service of that class: whether anybody is brought to its address
 SECCOMP = SeccompProfile(type="RuntimeDefault")
 RESERVED = ("kubernetes.io", "k8s.io", "seamark.dev", "ngrok.com", "score.dev")
 HARMLESS = ContainerSecurity(
@@ -92,9 +94,14 @@ def observe(view: View, key: Key, controller_name: str, cluster: Cluster) -> See
     gateway = ours(view, key, controller_name)
     if gateway is None:
         return Seen(key, None)
-    listeners = [*gateway.spec.listeners, *(one for each in view.by(SETS, key) for one in each.spec.listeners)]
-    ports = tuple(sorted({one.port for one in listeners}))
-    return Seen(key, gateway, ports, view.get(FrontService, Key(cluster.namespace, name_of(key))))
+    return Seen(key, gateway, ports_of(view, gateway), view.get(FrontService, Key(cluster.namespace, name_of(key))))
+
+
+def ports_of(view: View, gateway: Gateway) -> tuple[int, ...]:
+    """Those of its listeners, and of the listeners of its sets."""
+    sets = view.by(SETS, gateway.key)
+    listeners = [*gateway.spec.listeners, *(one for each in sets for one in each.spec.listeners)]
+    return tuple(sorted({one.port for one in listeners}))
 
 
 def name_of(key: Key) -> str:
@@ -207,7 +214,7 @@ def lot(gateway: Gateway, service: FrontService | None) -> Lot:
     if unusable:
         words = f"The address {', '.join(unusable)} is not one of the Service's: {', '.join(found)}"
         return Lot(trouble=("AddressNotUsable", words), bind=(EVERYWHERE,))
-    return Lot(found, bind=(EVERYWHERE,))
+    return Lot(found, bind=(EVERYWHERE,), unreached=unreached(service))
 
 
 def reached(service: FrontService | None) -> tuple[str, ...]:
@@ -217,3 +224,11 @@ def reached(service: FrontService | None) -> tuple[str, ...]:
         return (service.spec.cluster_ip,) if service.spec.cluster_ip not in ("", "None") else ()
     ingress = (service.status.load_balancer.ingress if service.status is not None else None) or ()
     return tuple(one.ip or one.hostname for one in ingress)
+
+
+def unreached(service: FrontService | None) -> str:
+    """The words of whoever gave the Service its address, if it says that nobody is brought there."""
+    if service is None or service.status is None:
+        return ""
+    said = next((one for one in service.status.conditions or () if one.type == ASSIGNED), None)
+    return f"Its Service {service.metadata.name}: {said.message}" if said is not None and said.status == FALSE else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seamark.families.gateway.fronts import Front
 from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
 
@@ -21,3 +22,4 @@ class Options:
     answer_within: float = 10.0  # seconds that the data plane may take
     features: tuple[str, ...] = ()
     cluster: Cluster | None = None  # how Envoys run as Pods; None: they do not
+    front: Front | None = None  # what is before an Envoy of this machine; None: nothing

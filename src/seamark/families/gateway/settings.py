@@ -13,6 +13,7 @@ from msgspec import Meta
 from seamark.core.errors import UserError
 from seamark.core.settings import load
 from seamark.families.gateway.features import SUPPORTED
+from seamark.families.gateway.fronts import Front
 from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
@@ -68,6 +69,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         ),
     ] = CLUSTER.service_type
     gateway_load_balancer_class: Annotated[str, Meta(description="Its loadBalancerClass; empty for the default")] = ""
+    gateway_front: Annotated[
+        str,
+        Meta(
+            description="Of the local data plane: a Service of this type before each gateway, in its namespace, with "
+            "that class; empty for none",
+            pattern="^(LoadBalancer|NodePort|ClusterIP|)$",
+        ),
+    ] = ""
 
 
 def loaded() -> GatewaySettings:
@@ -88,7 +97,17 @@ def options_of(settings: GatewaySettings) -> Options:
         verify=settings.gateway_verify,
         features=SUPPORTED,
         cluster=cluster_of(settings) if settings.gateway_data_plane == "cluster" else None,
+        front=front_of(settings),
     )
+
+
+def front_of(settings: GatewaySettings) -> Front | None:
+    if not settings.gateway_front:
+        return None
+    if settings.gateway_data_plane == "cluster":
+        hint = "gateway_service_type is the one for Envoys on the cluster"
+        raise UserError("gateway_front is for Envoys of this machine", hint=hint)
+    return Front(settings.gateway_front, settings.gateway_load_balancer_class)
 
 
 def cluster_of(settings: GatewaySettings) -> Cluster:

@@ -82,6 +82,7 @@ class GatewayView:
     insecure: bool = False
     labels: tuple[tuple[str, str], ...] = ()
     bind: tuple[str, ...] = ()  # where its listeners are, if not at its addresses
+    unreached: str = ""  # why nobody is brought to its addresses
 
     @property
     def serves(self) -> bool:

@@ -45,7 +45,7 @@ GATEWAY_PROGRAMMED = ConditionType(
         **PENDING,
         "Programmed": "The data plane serves it",
         "Invalid": "The data plane refused a part of it, or there is nothing to serve",
-        "AddressNotUsable": "The address that it asks for can't be used",
+        "AddressNotUsable": "The address that it asks for can't be used, or nobody is brought to the one it has",
         "AddressNotAssigned": "No address is left for it",
     },
     summary=True,

@@ -28,6 +28,7 @@ class Wiring:
     def __init__(self, plane: DataPlane, options: Options) -> None:
         self.options = options
         self.lots: Reports[Lot] = Reports("addresses")
+        self.bounds: Reports[Lot] = Reports("addresses of this machine") if options.front is not None else self.lots
         self.gateways: Reports[Any] = Reports("gateways")
         self.attachments: dict[str, Reports[Any]] = {
             kind.RESOURCE.kind: Reports(f"{kind.RESOURCE.plural} attached") for kind in ROUTES

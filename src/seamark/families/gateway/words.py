@@ -83,7 +83,9 @@ def programmed(view: GatewayView, verdict: Verdict | None) -> Condition:
     if view.address_trouble is not None:
         return GATEWAY_PROGRAMMED.false(*view.address_trouble)
     if not view.addresses:
-        return GATEWAY_PROGRAMMED.not_yet("Pending", "No address was assigned yet")
+        return GATEWAY_PROGRAMMED.not_yet("Pending", view.unreached or "No address was assigned yet")
+    if view.unreached:
+        return GATEWAY_PROGRAMMED.false("AddressNotUsable", view.unreached)
     return answered(GATEWAY_PROGRAMMED, verdict, "Gateway is programmed")
 
 

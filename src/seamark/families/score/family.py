@@ -18,8 +18,8 @@ from seamark.families.score.orchestrator.controller import controller as orchest
 from seamark.families.score.ownership import OURS
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
-from seamark.families.score.runtime.controller import Options
 from seamark.families.score.runtime.controller import controllers as runtime
+from seamark.families.score.settings import loaded, options_of
 
 
 def alone(one: Declaration) -> tuple[Declaration, ...]:
@@ -33,8 +33,7 @@ def config_key() -> Key:
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:
-    """Only whoever is in the cluster's network can tell whether a cluster-local endpoint answers."""
-    return runtime(Options(inside="KUBERNETES_SERVICE_HOST" in os.environ))
+    return runtime(options_of(loaded()))
 
 
 ORCHESTRATOR = Family(

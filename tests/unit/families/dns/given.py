@@ -20,3 +20,9 @@ def dns() -> tuple[Declaration, ...]:
     assert isinstance(contents, Facts)
     contents.put(ZONE, content(owned("www", "www A 192.0.2.1"), record("foreign A 192.0.2.200", ttl=300)))
     return declared
+
+
+def names() -> tuple[Declaration, ...]:
+    """The names of routes as DNSEndpoints; only who makes these."""
+    declared = controllers(MemoryProvider((ZONE,)), rules(objects=frozenset(("httproute",))))
+    return tuple(one for one in declared if one.name == "dnsnames-httproute")

@@ -306,6 +306,27 @@ def test_the_listener_tells_scheme_and_port_and_the_secure_one_comes_first() -> 
     assert urls(without) == ["http://a.example.com:8080", LOCAL]
 
 
+def front(*ports: int, outside: tuple[int, ...] = ()) -> dict[Key, tuple[Service, ...]]:
+    """The Service before the Gateway, which is reached at other ports than its own."""
+    told = [{"port": port, "protocol": "TCP"} for port in outside]
+    raw = {
+        "metadata": {"name": "gw", "namespace": "default"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": port} for port in ports]},
+        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", **({"ports": told} if told else {})}]}},
+    }
+    return {Key("default", "default"): (msgspec.convert(raw, Service),)}
+
+
+def test_the_load_balancer_before_the_gateway_tells_at_which_port_a_route_is_reached() -> None:
+    one, listener = route(ACCEPTED), {"name": "web", "port": 8080, "protocol": "HTTP"}
+    for fronts, url in (
+        (front(9, 8080, outside=(20001, 20002)), "http://a.example.com:20002"),
+        (front(8080), "http://a.example.com:8080"),
+        ({}, "http://a.example.com:8080"),
+    ):
+        assert urls(judge(routed(one, gateway(listener), fronts=fronts), NOTHING))[0] == url
+
+
 # ---- DNS
 
 
@@ -364,6 +385,23 @@ def test_where_nothing_is_looked_up_the_dnsendpoint_tells(one: DNSEndpoint, expe
     assert said(status)["DNSNotReady"] == expected
     assert urls(status) == (["http://a.example.com", LOCAL] if not words else [LOCAL])
     assert status.conditions[-1].message.startswith(words)
+
+
+def test_a_refused_record_of_the_own_namespace_counts_whatever_answers_to_the_name() -> None:
+    refused = record(condition("Ready", "False", message="REFUSED"))
+    for namespace, expected in (("default", "True NoAnswer"), ("elsewhere", "False Answered")):
+        own = msgspec.structs.replace(refused, metadata=msgspec.structs.replace(refused.metadata, namespace=namespace))
+        asked = routed(route(ACCEPTED), gateway(), resolves=True, records=(own,))
+        answered = with_answer(asked, True)
+        status = judge(routed(route(ACCEPTED), gateway(), resolves=True, records=(own,), results=answered), NOTHING)
+        assert said(status)["DNSNotReady"] == expected
+
+
+def test_a_name_is_looked_up_anew_when_its_record_says_something_else() -> None:
+    asked = [lookup(routed(route(ACCEPTED), gateway(), records=one), "a.example.com") for one in ((), (record(),))]
+    assert asked[0].target == asked[1].target
+    bad = lookup(routed(route(ACCEPTED), gateway(), records=(record(condition("Ready", "False")),)), "a.example.com")
+    assert bad.action != asked[0].action
 
 
 # ---- load balancers and Ingresses

@@ -45,6 +45,7 @@ ASSIGNED = ConditionType(
         "WaitingForEndpoint": "The endpoint is not made yet",
         "WaitingForDomain": "The domain is not reserved yet, so it is not known which name to show",
         "NotVerified": "The edge has not confirmed the address for a while",
+        "NoAgent": "The address is kept, but no agent holds the endpoint behind it any more",
         "Releasing": "The Service is being deleted: the edge is asked to release its address",
     },
 )

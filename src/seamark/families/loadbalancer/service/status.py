@@ -96,8 +96,22 @@ def assigned_as(
             return ASSIGNED.unknown("NotVerified", edge.message if isinstance(edge, Failed) else "Not confirmed lately")
         if isinstance(edge, NotYet):
             return ASSIGNED.not_yet("Reserving", "The edge has not confirmed the address yet")
+        if words := given_up(seen):
+            return ASSIGNED.false("NoAgent", words)
         return ASSIGNED.true("AddressAssigned", "The Service is reached at the address in its status")
     return _missing(seen, wish, accepted, edge)
+
+
+def given_up(seen: Seen) -> str:
+    """Why nobody is brought to the Service, whose address stands: its endpoints were held, and are not any more."""
+    told = said(seen.service, ASSIGNED.name)
+    for child in seen.agents:
+        created = said(child, "EndpointCreated")
+        if created is None or created.status == "True":
+            continue
+        if created.reason == "NoAgent" or (told is not None and told.reason == "NoAgent"):
+            return f"{created.message}: {child.metadata.name}"
+    return ""
 
 
 def confirmation(seen: Seen, wish: Wish) -> object:

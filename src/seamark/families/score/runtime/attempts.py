@@ -13,30 +13,39 @@ from contextlib import suppress
 
 from seamark.core.errors import Retry
 from seamark.core.reach import allowed
+from seamark.core.resolver import Resolver
 from seamark.families.score.runtime.state import Lookup, Probe
 
 NOBODY_BEHIND = (502, 503, 504)
 LONGEST_LINE = 1024
 
 
-async def attempt(action: Probe | Lookup) -> bool:
-    if isinstance(action, Lookup):
-        return await resolves(action)
-    return await answers(action)
+class Attempts:
+    """Makes an attempt. Names are found by the resolver that it is given."""
+
+    def __init__(self, resolver: Resolver | None = None) -> None:
+        self._resolver = resolver or Resolver()
+
+    async def __call__(self, action: Probe | Lookup) -> bool:
+        if isinstance(action, Lookup):
+            return await self._resolves(action)
+        return await answers(action, self._resolver)
+
+    async def _resolves(self, action: Lookup) -> bool:
+        """Whether the host has an address."""
+        try:
+            found = await self._resolver.lookup(action.host)
+        except OSError:  # the words of the resolver differ from one system to the next
+            raise Retry(f"{action.host} has no address in DNS") from None
+        return bool(found)
 
 
-async def resolves(action: Lookup) -> bool:
-    """Whether the host has an address."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(action.host, None)
-    except OSError:  # the words of the resolver differ from one system to the next
-        raise Retry(f"{action.host} has no address in DNS") from None
-    return bool(found)
+attempt = Attempts()
 
 
-async def answers(action: Probe) -> bool:
+async def answers(action: Probe, resolver: Resolver | None = None) -> bool:
     context = _whoever() if action.scheme == "https" else None
-    address, *_ = await allowed(action.host, action.port)
+    address, *_ = await allowed(action.host, action.port, resolver)
     name = action.host if context is not None else None
     reader, writer = await asyncio.open_connection(address, action.port, ssl=context, server_hostname=name)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from seamark.api.apps import Deployment, PersistentVolumeClaim, StatefulSet
@@ -37,6 +37,7 @@ from seamark.families.score.runtime.state import (
     RUNTIME_CLASS,
     WORKLOAD_LABEL,
     Lookup,
+    Pace,
     Probe,
     Published,
     Rendered,
@@ -50,6 +51,8 @@ MAY_BE_MISSING: tuple[type[Object], ...] = (HTTPRoute, Gateway, DNSEndpoint)
 LABELLED: Mapping[type[Object], Scope] = dict.fromkeys(
     (Deployment, StatefulSet, ConfigMap, PersistentVolumeClaim, Pod), Scope.labelled(PART_OF)
 )
+GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"  # on what is made for a Gateway, by whoever serves it
+GATEWAY_NAMESPACE = "gateway.networking.k8s.io/gateway-namespace"
 T = TypeVar("T", bound=Object)
 Attempt = Callable[[Probe | Lookup], Awaitable[bool]]
 
@@ -59,11 +62,12 @@ class Options:
     """What the runtime can find out from where it runs.
 
     - `attempt` looks names up and tries endpoints; None: nothing is ever tried.
-    - `inside`: cluster-local endpoints can be tried, too.
+    - `inside`: cluster-local endpoints can be tried, too. `pace`: how often.
     """
 
     attempt: Attempt | None = attempt
     inside: bool = False
+    pace: Pace = field(default_factory=Pace)
 
 
 # ---- what leads to a Workload, found by what it names
@@ -72,6 +76,11 @@ class Options:
 def _selected(service: Service) -> Iterable[Key]:
     name = ((service.spec.selector if service.spec else None) or {}).get(WORKLOAD_LABEL)
     return (Key(service.metadata.namespace, name),) if name else ()
+
+
+def _before(service: Service) -> Iterable[Key]:
+    name, namespace = service.label(GATEWAY_NAME), service.label(GATEWAY_NAMESPACE)
+    return (Key(namespace or service.metadata.namespace, name),) if name else ()
 
 
 def _routed(route: HTTPRoute) -> Iterable[Key]:
@@ -85,6 +94,7 @@ INGRESSES = Index(
     "ingresses by the service they lead to",
 )
 ROUTES = Index(HTTPRoute, _routed, "routes by the service they lead to")
+FRONTS = Index(Service, _before, "services by the gateway they are before")
 RECORDS = Index(
     DNSEndpoint,
     lambda record: {one.dns_name.rstrip(".") for one in record.spec.endpoints},
@@ -143,7 +153,7 @@ def publisher(options: Options, rendered: Reports[Rendered]) -> Controller[Publi
         optional=MAY_BE_MISSING,
         scopes=LABELLED,
         manager=MANAGER,
-        indexes=(SERVICES, INGRESSES, ROUTES, RECORDS, PODS),
+        indexes=(SERVICES, INGRESSES, ROUTES, FRONTS, RECORDS, PODS),
         sources=(rendered,),
         observe=observe,
         desire=publish.desire,
@@ -166,7 +176,7 @@ def observed(
     values = (plan.spec.resolved_values if plan else None) or {}
     stateful = values.get("kind") == "StatefulSet"
     service = rendered_of(plan, view.get(Service, key)) if values.get("ports") else None
-    routes = view.by(ROUTES, key) if service else ()
+    routes = tuple(one for one in view.by(ROUTES, key) if not one.deleting) if service else ()
     parents = [gateway_key(route, one) for route in routes for one in (route.status and route.status.parents) or ()]
     found = {one: view.get(Gateway, one) for one in dict.fromkeys(parents)}
     seen = Published(
@@ -181,11 +191,13 @@ def observed(
         ingresses=view.by(INGRESSES, key) if service else (),
         routes=routes,
         gateways={one: gateway for one, gateway in found.items() if gateway is not None},
+        fronts={one: view.by(FRONTS, one) for one in found},
         pods=view.by(PODS, key),
         results=results,
         resolves=options.attempt is not None,
         probes=options.attempt is not None,
         inside=options.inside,
+        pace=options.pace,
     )
     records = {record.key: record for host in hosts(places(seen)) for record in view.by(RECORDS, host)}
     return replace(seen, records=tuple(records.values()))

@@ -1,7 +1,8 @@
 """Which host names have an answer in DNS. Without one, nobody can come that way.
 
 - A name is looked up where the runtime can do that; what a DNSEndpoint says of it explains a failure. Where nothing
-  is looked up, the DNSEndpoint's word is all there is.
+  is looked up, the DNSEndpoint's word is all there is. A record of the Workload's own namespace that is refused is a
+  failure, whatever else answers to the name.
 - A way that was published already is not taken back when its name is lost for a moment: it is told as not reachable.
 """
 
@@ -12,12 +13,12 @@ from dataclasses import dataclass, field
 
 from seamark.api.dns import DNSEndpoint
 from seamark.core.calls import Call, Failed
-from seamark.core.conditions import TRUE
+from seamark.core.conditions import FALSE, UNKNOWN
 from seamark.core.source import Fresh, NotYet
 from seamark.families.score.runtime.places import Place
 from seamark.families.score.runtime.state import Lookup, Published
 
-LOOK_EVERY, LOOK_KEEPS = 30.0, 120.0
+OTHERS = (FALSE, UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ class Names:
 
 
 def lookup(seen: Published, host: str) -> Call[bool]:
-    return Call(f"{seen.exposure.key}/lookup {host}", Lookup(host), every=LOOK_EVERY, shelf_life=LOOK_KEEPS)
+    action = Lookup(host, _record_trouble(seen.records, host))
+    every = seen.pace.lookup
+    return Call(f"{seen.exposure.key}/lookup {host}", action, every=every, shelf_life=4 * every)
 
 
 def hosts(places: Iterable[Place]) -> list[str]:
@@ -49,7 +52,9 @@ def names(seen: Published, places: list[Place]) -> Names:
                 failed[host] = record
             continue
         answer = seen.results.to(lookup(seen, host))
-        if isinstance(answer, Failed):
+        if refused := _record_trouble(_own(seen), host, said=FALSE):
+            failed[host] = refused
+        elif isinstance(answer, Failed):
             failed[host] = f"{answer.message}; {record}" if record else answer.message
         elif not isinstance(answer, Fresh):
             waiting.add(host)
@@ -64,15 +69,25 @@ def published(seen: Published) -> set[str]:
     return {one.url for one in (status.exposures if status else None) or ()}
 
 
-def _record_trouble(records: Iterable[DNSEndpoint], host: str) -> str:
-    """What the DNSEndpoint that has this name says against it; empty without one, and when it is ready."""
+def _own(seen: Published) -> list[DNSEndpoint]:
+    """Records of the Workload's own namespace: of others nobody knows what they are to it."""
+    return [one for one in seen.records if one.metadata.namespace == seen.exposure.metadata.namespace]
+
+
+def _record_trouble(records: Iterable[DNSEndpoint], host: str, said: str = "") -> str:
+    """What the DNSEndpoint that has this name says against it; empty without one, and when it is ready.
+
+    With `said`, only what it says with this status.
+    """
     for record in records:
         if host not in {one.dns_name.rstrip(".") for one in record.spec.endpoints}:
             continue
         status, where = record.status, f"DNSEndpoint {record.metadata.name}"
         if status is None or status.observed_generation != record.metadata.generation:
+            if said:
+                continue
             return f"{where} was not looked at yet"
-        bad = [one for one in status.conditions if one.type == "Ready" and one.status != TRUE]
+        bad = [one for one in status.conditions if one.type == "Ready" and one.status in ((said,) if said else OTHERS)]
         if bad:
             return f"{where}: {bad[0].message or bad[0].reason}"
     return ""

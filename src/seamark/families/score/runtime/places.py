@@ -78,8 +78,14 @@ def _routed(seen: Published, route: HTTPRoute, parent: RouteParentStatus, gatewa
         for listener in gateway.spec.listeners:
             if parent.parent_ref.section_name not in (None, listener.name) or not serves(gateway, listener, host):
                 continue
+            port = fronted(seen.fronts.get(gateway.key, ()), listener.port)
             for path in paths:
-                yield place(listener.protocol.lower(), host or listener.hostname, listener.port, ROUTE, path)
+                yield place(listener.protocol.lower(), host or listener.hostname, port, ROUTE, path)
+
+
+def fronted(fronts: tuple[Service, ...], port: int) -> int:
+    """The port at which a listener is reached: its own, unless the load balancer before the Gateway has another."""
+    return next((found for front in fronts for _, found in balanced(front, port)), port)
 
 
 def _paths(seen: Published, route: HTTPRoute) -> Iterator[str]:
@@ -183,9 +189,23 @@ def load_balancers(seen: Published) -> list[Service]:
 def _load_balancers(seen: Published) -> Iterator[Place]:
     for service in load_balancers(seen):
         for port in ((service.spec.ports if service.spec else None) or ())[:1]:
-            for address in addresses(service):
-                scheme = scheme_of(port.name, port.port, port.protocol)
-                yield place(scheme, address.hostname or address.ip, port.port, LOAD_BALANCER)
+            scheme = scheme_of(port.name, port.port, port.protocol)
+            for host, number in balanced(service, port.port):
+                yield place(scheme, host, number, LOAD_BALANCER)
+
+
+def balanced(service: Service, port: int) -> list[tuple[str, int]]:
+    """Where a port of a load balancer is reached, by what its status says.
+
+    A load balancer may give each port another number outside; then it tells as many as there are ports, in their order.
+    """
+    if service.spec is None or service.spec.type != "LoadBalancer":
+        return []
+    inside = [one.port for one in service.spec.ports or () if one.protocol == "TCP"]
+    told = [(one.hostname or one.ip, each.port) for one in addresses(service) for each in one.ports or ()]
+    if len(told) == len(inside) and port in inside:
+        return [told[inside.index(port)]]
+    return [(one.hostname or one.ip, port) for one in addresses(service)]
 
 
 def _service(seen: Published) -> Iterator[Place]:

@@ -16,8 +16,6 @@ from seamark.families.score.runtime.names import Names, hosts, lookup, names, pu
 from seamark.families.score.runtime.places import Place, places
 from seamark.families.score.runtime.state import Probe, Published
 
-PROBE_EVERY, PROBE_KEEPS = 10.0, 30.0
-
 
 def desire(seen: Published) -> Wanted:
     found = places(seen)
@@ -50,7 +48,7 @@ def probe(seen: Published, place: Place) -> Call[bool] | None:
     if not seen.probes or (local and not seen.inside) or place.entry.scheme_hint == "OTHER":
         return None
     action = Probe(place.host, place.port, place.scheme, place.path, replicas(seen)[0])
-    return Call(f"{seen.exposure.key}/{place.entry.url}", action, every=PROBE_EVERY, shelf_life=PROBE_KEEPS)
+    return Call(f"{seen.exposure.key}/{place.entry.url}", action, every=seen.pace.probe, shelf_life=3 * seen.pace.probe)
 
 
 def exposed(seen: Published, place: Place, known: Names) -> Exposure:

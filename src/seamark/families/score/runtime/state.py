@@ -110,6 +110,14 @@ class Rendered:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """Seconds between two attempts of a kind. What was found counts for three times as long, names four times."""
+
+    probe: float = 10.0
+    lookup: float = 30.0
+
+
+@dataclass(frozen=True)
 class Published:
     """Everything that the runtime may say about one exposure is decided from this."""
 
@@ -122,12 +130,14 @@ class Published:
     ingresses: tuple[Ingress, ...] = ()  # those that lead to its Service
     routes: tuple[HTTPRoute, ...] = ()  # likewise
     gateways: Mapping[Key, Gateway] = field(default_factory=dict)  # those that the routes hang on
+    fronts: Mapping[Key, tuple[Service, ...]] = field(default_factory=dict)  # the Services before those gateways
     records: tuple[DNSEndpoint, ...] = ()  # with the host names that lead to it
     pods: tuple[Pod, ...] = ()
     results: Results = field(default_factory=Results)
     resolves: bool = False  # whether host names are looked up
     probes: bool = False  # whether endpoints are tried at all
     inside: bool = False  # whether cluster-local endpoints can be tried from here
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -150,3 +160,4 @@ class Lookup:
     """One attempt to find the address of a host name."""
 
     host: str
+    told: str = ""  # what its record says: when that changes, it is looked up anew at once

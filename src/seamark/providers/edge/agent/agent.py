@@ -16,6 +16,7 @@ import structlog
 import seamark
 from seamark.core.backoff import Backoff
 from seamark.core.errors import Refused, Retry
+from seamark.core.resolver import Resolver
 from seamark.providers.edge.agent.link import Link
 from seamark.providers.edge.agent.model import AgentSettings, Tunnel
 from seamark.providers.edge.agent.upstream import Upstream
@@ -64,6 +65,7 @@ class Agent:
         self._changed = changed
         self._roots = roots
         self._context = settings.context()
+        self._resolver = Resolver(settings.resolver) if settings.resolver else None
         self.held: dict[str, Held] = {}
         self._by_bind: dict[str, Held] = {}
         self._link: Link | None = None
@@ -78,7 +80,7 @@ class Agent:
         before = self.held.get(name)
         if before is not None and before.tunnel == wanted:
             return before
-        held = Held(wanted, Upstream.of(wanted, self._roots))
+        held = Held(wanted, Upstream.of(wanted, self._roots, self._resolver))
         if before is not None and wanted.pooling and before.tunnel.pooling:
             held.before = before if before.bind_id else before.before
         elif before is not None:

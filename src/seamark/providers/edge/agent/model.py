@@ -20,6 +20,7 @@ class AgentSettings:
     metadata: str = ""
     heartbeat: float = 10.0
     tolerance: float = 15.0
+    resolver: str = ""  # the name server that knows the services' names; empty for the system's
 
     @property
     def address(self) -> tuple[str, int]:

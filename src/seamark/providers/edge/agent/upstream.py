@@ -13,6 +13,7 @@ import structlog
 
 from seamark.core.errors import UserError
 from seamark.core.reach import allowed, forbidden
+from seamark.core.resolver import Resolver
 from seamark.providers.edge.agent.keys import client_side, server_side
 from seamark.providers.edge.agent.model import Tunnel
 from seamark.wire import proxy_protocol, tunnel
@@ -33,6 +34,7 @@ class Upstream:
 
     - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
     - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
+    - `resolver`: who finds the host's address; None for the system.
     - `fenced`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`core.reach`).
     """
 
@@ -42,9 +44,10 @@ class Upstream:
     termination: ssl.SSLContext | None = None
     split: bool = False
     fenced: bool = False
+    resolver: Resolver | None = None
 
     @classmethod
-    def of(cls, wanted: Tunnel, roots: str = "") -> Upstream:
+    def of(cls, wanted: Tunnel, roots: str = "", resolver: Resolver | None = None) -> Upstream:
         """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
         url = wanted.upstream
         if url.isdecimal():
@@ -61,11 +64,13 @@ class Upstream:
         split = bool(wanted.proxy_version and (context or termination))
         if wanted.fenced and (trouble := forbidden(parts.hostname)):
             raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
-        return cls(parts.hostname, port, context, termination, split, wanted.fenced)
+        return cls(parts.hostname, port, context, termination, split, wanted.fenced, resolver)
 
     async def address(self) -> str:
         """What to connect to."""
-        return (await allowed(self.host, self.port))[0] if self.fenced else self.host
+        if self.fenced:
+            return (await allowed(self.host, self.port, self.resolver))[0]
+        return self.host if self.resolver is None else (await self.resolver.lookup(self.host))[0]
 
 
 class UpstreamConnection(Splice, asyncio.Protocol):

@@ -1,0 +1,56 @@
+"""Addresses of host names: of the system, and of a name server that is named."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from seamark.cluster.real.ports import Ports
+from seamark.core.errors import UserError
+from seamark.core.resolver import Resolver
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.dns.model import Record
+from seamark.providers.dns.server import MemoryServer
+
+HERE = "127.0.0.1"
+
+
+def asked(host: str) -> tuple[str, ...]:
+    async def story() -> tuple[str, ...]:
+        zone = MemoryProvider(("example.test",))
+        zone.put(Record("www.example.test", "A", ("192.0.2.1",), 60))
+        zone.put(Record("www.example.test", "AAAA", ("2001:db8::1",), 60))
+        with Ports(HERE) as ports:
+            server, port = MemoryServer(zone), ports.reserve()
+            await server.start(HERE, port)
+            try:
+                return await Resolver(f"{HERE}:{port}").lookup(host)
+            finally:
+                await server.close()
+
+    return asyncio.run(story())
+
+
+def test_the_named_server_is_asked_for_every_address() -> None:
+    assert set(asked("www.example.test")) == {"192.0.2.1", "2001:db8::1"}
+
+
+def test_a_name_that_it_does_not_have_has_no_address() -> None:
+    with pytest.raises(OSError, match=r"nobody\.example\.test has no address in DNS"):
+        asked("nobody.example.test")
+
+
+def test_a_name_that_it_does_not_serve_is_looked_up_as_usual() -> None:
+    assert HERE in asked("localhost")
+
+
+def test_an_address_is_its_own() -> None:
+    assert asked("192.0.2.7") == ("192.0.2.7",)
+    assert asyncio.run(Resolver().lookup("2001:db8::7")) == ("2001:db8::7",)
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1", "ns.example.test:53", ":53"])
+def test_what_is_no_server_is_told(server: str) -> None:
+    with pytest.raises(UserError, match="is no name server"):
+        Resolver(server)
