@@ -50,6 +50,13 @@ WHOLE: dict[str, Any] = {
     "fence": {"enabled": True},
 }
 WHOLE["families"]["dns"] |= ZONE
+WHOLE["families"]["gateway"] |= {"serviceType": "ClusterIP"}
+GATEWAY = {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "Gateway",
+    "metadata": {"name": "front", "namespace": "default"},
+    "spec": {"gatewayClassName": "kgateway", "listeners": [{"name": "web", "port": 8080, "protocol": "HTTP"}]},
+}
 
 
 def ready(site: Site, component: str, replicas: int) -> bool:
@@ -137,8 +144,10 @@ def test_with_everything_on_all_of_it_works(site: Site) -> None:
     site.uninstall()
     site.install("seamark", WHOLE)
     apply(site, SERVICE)
+    apply(site, GATEWAY)
     eventually(lambda: shop(site), "the Service has an address at the edge", 90)
     eventually(lambda: condition(site, "kubernetesoperator", "seamark", "Ready", NAMESPACE) == "True", "registered", 90)
+    eventually(lambda: condition(site, "gateway", "front", "Programmed") == "True", "an Envoy serves the gateway", 90)
     parts = ("agent", "bindings-forwarder", "console", "edge")
     eventually(lambda: all(ready(site, part, 1) for part in parts), "every part is ready", 90)
     ours = [

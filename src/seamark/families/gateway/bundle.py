@@ -28,6 +28,7 @@ PROXY = "https://proxy.golang.org"
 CHANNELS = ("standard", "experimental")
 BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
 CHANNEL = "gateway.networking.k8s.io/channel"
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times quicker, where it was built with libyaml
 
 
 def documents(
@@ -39,7 +40,7 @@ def documents(
     archive = zipfile.ZipFile(io.BytesIO(_cached(environment, proxy)))
     folder = f"{MODULE}@{VERSION}/config/crd/{channel}/"
     names = [name for name in archive.namelist() if name.startswith(folder) and "_" in name.removeprefix(folder)]
-    return [document for name in sorted(names) for document in yaml.safe_load_all(archive.read(name)) if document]
+    return [one for name in sorted(names) for one in yaml.load_all(archive.read(name), Loader=LOADER) if one]
 
 
 def definitions(channel: str = "standard") -> list[dict[str, Any]]:
