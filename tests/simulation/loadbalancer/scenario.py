@@ -106,7 +106,7 @@ class LoadBalancerScenario:
             Step("one port", lambda world: change(world, "tcp", ports=listed(82)), most=6),
             Step("no load balancer", lambda world: change(world, "tcp", **NO_LOAD_BALANCER), most=3),
             Step("the operator restarts", lambda world: world.restart_operator()),
-            Step("the first with the domain goes", lambda world: delete(world, SERVICES, "web"), most=12),
+            Step("the first with the domain goes", lambda world: delete(world, SERVICES, "web"), most=13),
         )
 
     def farewell(self) -> Step:
