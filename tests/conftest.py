@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 import structlog
@@ -14,6 +16,23 @@ from seamark.core import log
 # A busy machine is slow and not wrong.
 settings.register_profile("seamark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("seamark")
+
+
+LONGEST = 600  # seconds
+
+
+@pytest.fixture(autouse=True)
+def an_end() -> Iterator[None]:
+    """A test that hangs fails, so that the others have their turn."""
+
+    def late(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"the test did not end within {LONGEST} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LONGEST)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)
