@@ -247,8 +247,7 @@ delete pod broken --grace-period=0 --force
 get nodes
 cordon seamark
 uncordon seamark
-delete deployment web
-wait --for=delete pod -l app=web --timeout=60s
+delete deployment web --cascade=foreground
 get deployment,replicaset,pods -l app=web
 """
 SETS = """

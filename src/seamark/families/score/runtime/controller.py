@@ -205,15 +205,12 @@ def observed(
 
 def same_workload(plan: WorkloadPlan | None, exposure: WorkloadExposure) -> WorkloadPlan | None:
     """A plan of a Workload that is gone, under the same name, says nothing about this one."""
-    return plan if plan is not None and owners(plan) & owners(exposure) else None
+    return plan if plan is not None and plan.spec.workload_ref.uid == exposure.spec.workload_ref.uid else None
 
 
 def rendered_of(plan: WorkloadPlan | None, child: T | None) -> T | None:
     """What somebody else has under that name, or what is left of a namesake's plan, is not what was rendered."""
     if plan is None or child is None or child.label(MANAGED_BY) != MANAGER:
         return None
-    return child if plan.uid in owners(child) else None
-
-
-def owners(one: Object) -> set[str]:
-    return {reference.uid for reference in one.metadata.owner_references or ()}
+    owners = {reference.uid for reference in child.metadata.owner_references or ()}
+    return child if plan.uid in owners else None
