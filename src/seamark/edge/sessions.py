@@ -245,6 +245,7 @@ class Sessions:
                 self.take_offline(other)
 
     async def _open(self, entry: Entry) -> None:
+        entry.opening = True
         self._registry.add(entry)
         try:
             if entry.public and entry.url.scheme == "tcp":
@@ -255,6 +256,7 @@ class Sessions:
         except asyncio.CancelledError:
             self.take_offline(entry)
             raise
+        entry.opening = False
         self._metrics.endpoints.set(len(self._registry.entries))
 
     async def _open_any(self, entry: Entry) -> None:

@@ -78,7 +78,8 @@ class Endpoints(Resource):
     path, key, kind, prefix, what = "/endpoints", "endpoints", CLOUD, "ep", "endpoint"
 
     def ids(self) -> list[str]:
-        return sorted(self.office.registry.entries, reverse=True)
+        entries = self.office.registry.entries.values()
+        return sorted((entry.id for entry in entries if not entry.opening), reverse=True)
 
     def view(self, ident: str) -> dict[str, Any]:
         entry = self.office.registry.entries.get(ident)
