@@ -19,7 +19,7 @@ from tests.cluster.requests import request as ask
 from tests.cluster.rights import OPERATOR, refused
 
 # The operator may do what its declarations call for (tests/cluster/rights.py), and no test may see it refused.
-USERS = (User(OPERATOR), User("counted", (MASTERS,)), User("alice"), User("bob", ("developers",)))
+USERS = (User(OPERATOR), User("counted", (MASTERS,)), User("alice"), User("bob", ("developers",)), User("carol"))
 
 
 @pytest.fixture(scope="session")

@@ -29,9 +29,9 @@ rules:
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: alice}
+metadata: {name: carol}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: carol}]
 """
 SERVICE = """
 apiVersion: v1
@@ -66,12 +66,17 @@ def test_it_works_within_what_a_person_may_read(
     control_plane: ControlPlane, admin: tuple[str, ...], namespace: str
 ) -> None:
     install(control_plane, GREETING)  # the one kind that she will be allowed to list
-    alice = ("-n", namespace, "--kubeconfig", str(control_plane.kubeconfig_of("alice")))
+    carol = (
+        "-n",
+        namespace,
+        "--kubeconfig",
+        str(control_plane.kubeconfig_of("carol")),
+    )  # no other test gives her rights
     with pytest.raises(UserError, match="you may not read Service"):
-        run("explain", "svc/web", *alice)
+        run("explain", "svc/web", *carol)
     control_plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=READER)
-    assert "you may not read it" in run("explain", "svc/web", *alice)
-    assert "You may not list workloads.score.dev" in run("status", *alice)
+    assert "you may not read it" in run("explain", "svc/web", *carol)
+    assert "You may not list workloads.score.dev" in run("status", *carol)
 
 
 @pytest.mark.parametrize(
