@@ -65,13 +65,13 @@ def test_a_service_without_pods_is_explained(admin: tuple[str, ...], namespace: 
 def test_it_works_within_what_a_person_may_read(
     control_plane: ControlPlane, admin: tuple[str, ...], namespace: str
 ) -> None:
-    install(control_plane, GREETING)  # the one kind that she will be allowed to list
+    install(control_plane, GREETING)  # the one kind that carol will be allowed to list; no other test gives her rights
     carol = (
         "-n",
         namespace,
         "--kubeconfig",
         str(control_plane.kubeconfig_of("carol")),
-    )  # no other test gives her rights
+    )
     with pytest.raises(UserError, match="you may not read Service"):
         run("explain", "svc/web", *carol)
     control_plane.kubectl("apply", "-n", namespace, "-f", "-", stdin=READER)
