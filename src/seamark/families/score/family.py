@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from seamark.api.meta import Key
 from seamark.api.score import Workload
 from seamark.core.controller import guarded
@@ -28,8 +26,8 @@ def alone(one: Declaration) -> tuple[Declaration, ...]:
 
 
 def config_key() -> Key:
-    """Which ConfigMap is the platform's configuration: `SEAMARK_SCORE_NAMESPACE` names another namespace for it."""
-    return Key(os.environ.get("SEAMARK_SCORE_NAMESPACE") or KEY.namespace, KEY.name)
+    """Which ConfigMap is the platform's configuration."""
+    return Key(loaded().score_namespace or KEY.namespace, KEY.name)
 
 
 def kubernetes_runtime() -> tuple[Declaration, ...]:

@@ -1,4 +1,7 @@
-"""How the Kubernetes runtime finds out whether a Workload is reached: `SEAMARK_SCORE_…` in the environment."""
+"""Where the platform's configuration is, and how the Kubernetes runtime finds out whether a Workload is reached.
+
+`SEAMARK_SCORE_…` in the environment.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,11 @@ from seamark.families.score.runtime.state import Pace
 
 
 class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where names are looked up, and how often what is published is tried."""
+    """Where the configuration is, where names are looked up, and how often what is published is tried."""
 
+    score_namespace: Annotated[
+        str, Meta(description="The namespace of the platform's configuration; empty for score-system")
+    ] = ""
     score_resolver: Annotated[
         str, Meta(description="The name server that host names are looked up at, ADDRESS:PORT; empty for the system's")
     ] = ""
