@@ -106,11 +106,11 @@ class ByManager:
 
     def _left(self, written: Any, status: Any) -> dict[str, None]:
         """Fields of which we say nothing, while a predecessor's word stands: nobody else would ever take it away."""
-        if written.status is None:
-            return {}
-        wire = {info.name: info.encode_name for info in msgspec.structs.fields(type(written.status))}
-        silent = [name for name in self.fields if getattr(status, name) is None]
-        return {wire[name]: None for name in silent if getattr(written.status, name) is not None}
+        after = written.status
+        silent = () if after is None else [name for name in self.fields if getattr(status, name) is None]
+        left = [name for name in silent if getattr(after, name) is not None]
+        wire = {info.name: info.encode_name for info in msgspec.structs.fields(type(after))} if left else {}
+        return {wire[name]: None for name in left}
 
 
 @dataclass(frozen=True)
