@@ -180,7 +180,7 @@ class Informer(Source, Generic[T]):
     """A kind in the cache, kept by a watch.
 
     - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index, and
-      Intent((index, value)) for that without status, if the index is journalled.
+      Intent((index, value)) for that without status.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
       last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
     """
@@ -241,13 +241,14 @@ class Informer(Source, Generic[T]):
             return  # never there, or shown again by a new list just as it was
         for observer in self._observers:
             observer(self, change)
+        of_intent = change.of_intent
         self._tell(change.key)
-        if change.of_intent:
+        if of_intent:
             self._tell(Intent(change.key))
         for index in self.cache.indexes:
             for value in dict.fromkeys(value for obj in change.objects() for value in index.values(obj)):
                 self._tell((index, value))
-                if index.journalled and change.of_intent:
+                if of_intent:
                     self._tell(Intent((index, value)))
 
     def _reached(self, version: str) -> None:

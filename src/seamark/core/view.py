@@ -51,9 +51,10 @@ class View:
         self.reads[(informer, Intent(key))] = None
         return informer.cache.get(key)
 
-    def by(self, index: Index[T], value: Hashable) -> tuple[T, ...]:
+    def by(self, index: Index[T], value: Hashable, *, intent: bool = False) -> tuple[T, ...]:
+        """With `intent`, changes of an object's status wake nobody."""
         informer: Informer[T] = self._informers[index.kind]
-        self.reads[(informer, (index, value))] = None
+        self.reads[(informer, Intent((index, value)) if intent else (index, value))] = None
         return informer.cache.by(index, value)
 
     def since(self, index: Index[T], value: Hashable, mark: int, *, intent: bool = False) -> Since[T]:

@@ -53,8 +53,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Size:
+    """Many at once, beside the bare client's time for the same writes: the API server too gets slower as it fills."""
+
     n: int
+    floor: float
     seconds: float
+    cpu: float
     memory_mb: float
 
 
@@ -115,12 +119,14 @@ async def _bench(
     )
     for missed in line.missed(where.scenario.targets):
         say(missed)
-    growth = sizes[1].seconds / sizes[0].seconds
+    half, whole = sizes
     deletion = max(run.deletion_requests for run in runs)
     words = (
         f"deletion_requests={deletion:.3f} deletion_s={median([run.deletion_seconds for run in runs]):.2f} "
         f"reachable_s_alone={spread(alone)} reachable_s_beside={spread(beside)} reachable_s_among={spread(among)} "
-        f"n5000_s={sizes[1].seconds:.1f} n5000_mb={sizes[1].memory_mb:.0f} growth_2x={growth:.2f}"
+        f"n5000_s={whole.seconds:.1f} n5000_vs_floor={whole.seconds / whole.floor:.2f} n5000_mb={whole.memory_mb:.0f} "
+        f"growth_2x={whole.seconds / half.seconds:.2f} floor_growth_2x={whole.floor / half.floor:.2f} "
+        f"cpu_growth_2x={whole.cpu / half.cpu:.2f} mb_growth_2x={whole.memory_mb / half.memory_mb:.2f}"
     )
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(one) for one in sizes]}
     shown = Drawn(
@@ -242,15 +248,16 @@ async def unreachable(where: Setting, listing: Path, n: int, say: Say) -> tuple[
 
 
 async def sized(where: Setting, listing: Path, n: int, say: Say) -> Size:
+    least = await floor(where, n)
     async with installed(where, listing) as running:
-        empty = await running.report()
+        empty = await running.reset()
         wanted = urls(n)
         async with watching(where.bare, where.scenario, where.namespace, list(wanted)) as watcher:
             began = time.monotonic()
             bind(listing, wanted)
             seconds = await watcher.until(n, PATIENCE * n) - began
         full = await running.quiet()
-        size = Size(n, seconds, full.memory_mb - empty.memory_mb)
+        size = Size(n, least, seconds, full.cpu - empty.cpu, full.memory_mb - empty.memory_mb)
         say(f"  {size}")
         bind(listing, {})
         await until_none(where, BoundEndpoint, 900)

@@ -174,7 +174,7 @@ class Wiring:
             return None
         fact = view.fact(self.work.listings, key)
         here = self.installed(view)
-        found = view.by(IN_NAMESPACE, key.namespace)
+        found = view.by(IN_NAMESPACE, key.namespace, intent=True)
         if here is Installed.DELETING:
             return SeenPoll(key, {}, {})
         if here is not Installed.PRESENT or not isinstance(fact, Fresh):

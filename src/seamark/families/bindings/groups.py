@@ -29,7 +29,12 @@ class SeenGroup:
 
 
 def by_age(endpoints: Iterable[BoundEndpoint]) -> list[BoundEndpoint]:
-    return sorted(endpoints, key=lambda one: (one.metadata.creation_timestamp or "", one.key))
+    return sorted(endpoints, key=_age)
+
+
+def _age(endpoint: BoundEndpoint) -> tuple[str, str, str]:
+    meta = endpoint.metadata
+    return meta.creation_timestamp or "", meta.namespace, meta.name
 
 
 def members_of(endpoints: Iterable[BoundEndpoint], displaced: Collection[Key] = ()) -> tuple[Member, ...]:

@@ -33,7 +33,7 @@ class Ports:
 
         `held`: ports of objects by name. `busy`: who has a port, of several the oldest.
         """
-        wanted = list(wanted)
+        wanted = dict.fromkeys(wanted)
         self._seen |= dict.fromkeys((*held.values(), *busy, *self._given.values()), now)
         if not self._next:
             self._next = max((one for one in held.values() if self.low <= one < self.high), default=self.low - 1) + 1

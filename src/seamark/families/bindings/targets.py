@@ -12,7 +12,7 @@ from seamark.api.bindings import BoundEndpointSpec
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "tls": 443}
 SCHEMES = ("tcp", *DEFAULT_PORTS)
-MOST_REMEMBERED = 20_000  # names, each asked for in every look at the list
+MOST_REMEMBERED = 20_000  # names and URLs, each asked for in every look at the list
 LABEL = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
@@ -43,6 +43,7 @@ def hashed(url: str) -> str:
     return f"ngrok-{uuid5(NAMESPACE_URL, url)}"
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def parse(url: str) -> Target:
     """The target that a URL names; a missing port is the scheme's own, where it has one."""
     try:
