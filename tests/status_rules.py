@@ -131,17 +131,21 @@ def check(history: Sequence[Json | None], *, ours: Iterable[str] | None = None) 
     found: list[Violation] = []
     before: State | None = None
     for raw in history:
-        if raw is None:
-            before = None
-            continue
-        now = State(raw, names)
-        if before is not None and before.metadata.get("uid") != now.metadata.get("uid"):
-            before = None
-        version = str(now.metadata.get("resourceVersion", "?"))
-        for number, (_, function) in RULES.items():
-            found += [Violation(number, words, version) for words in function(now, before)]
+        now = None if raw is None else State(raw, names)
+        if now is not None:
+            found += step(now, before)
         before = now
     return found
+
+
+def step(now: State, before: State | None) -> list[Violation]:
+    """What is wrong with a state that follows another one, which has had its turn."""
+    if before is not None and before.metadata.get("uid") != now.metadata.get("uid"):
+        before = None
+    version = str(now.metadata.get("resourceVersion", "?"))
+    return [
+        Violation(number, words, version) for number, (_, function) in RULES.items() for words in function(now, before)
+    ]
 
 
 def _first_statement(condition: Json) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests import status_rules
 from tests.simulation.faults import CANARY, Fault
 from tests.simulation.scenario import Violation
+from tests.status_rules import State
 
 if TYPE_CHECKING:
     from tests.simulation.world import World, Write
@@ -32,7 +33,7 @@ class StatusHistory:
     """
 
     def __init__(self, ours: Collection[str] | None = None) -> None:
-        self._ours = ours
+        self._ours = None if ours is None else frozenset(ours)
         self._observed: dict[tuple[str, str], int] = {}
         self._latest: datetime | None = None
         self._clock_went_back = False
@@ -55,9 +56,9 @@ class StatusHistory:
                     _flips_now(name, before[name], condition, now)
 
     def _rules(self, old: dict[str, Any] | None, new: dict[str, Any], now: datetime) -> None:
-        for broken in status_rules.check([old, new] if old else [None, new], ours=self._ours):
-            told = broken.version != new["metadata"]["resourceVersion"]  # the old state had its turn
-            if not told and not self._excused(broken.rule, old or {}, new):
+        before = State(old, self._ours) if old else None
+        for broken in status_rules.step(State(new, self._ours), before):
+            if not self._excused(broken.rule, old or {}, new):
                 raise Violation(
                     RULE_NAMES[broken.rule], f"{new['metadata']['name']}, rule {broken.rule}: {broken.words}"
                 )

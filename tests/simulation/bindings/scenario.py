@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from seamark.cluster.embedded.revisions import Event
     from tests.simulation.world import World, Write
 
-SETTINGS = Settings(namespace=HOME, poll=20.0, probe_every=50.0, probe_limit=10.0, shelf_life=3600.0)
+SETTINGS = Settings(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0)
 
 
 class BindingsScenario:
