@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from seamark.api.ngrok import AgentEndpoint
 from seamark.api.score import Workload
 from seamark.cluster.embedded import EmbeddedTransport
 from seamark.cluster.embedded.status import ApiError
+from seamark.cluster.real.pki import Pki
 from seamark.core import log
 from seamark.core.operator import Operator
 from seamark.core.waker import Declaration
@@ -332,6 +334,25 @@ def certified(scene: Scene, secret: str) -> None:
 def listener(scene: Scene, name: str) -> Json:
     found = (scene.get(Gateway, name, ATTACKER).get("status") or {}).get("listeners") or [{"conditions": []}]
     return next((dict(one) for one in found[0]["conditions"] if one["type"] == "ResolvedRefs"), {})
+
+
+def test_a_certificate_of_another_namespace_needs_a_grant_and_goes_with_it(tmp_path: Path) -> None:
+    scene = gateway_scene()
+    certificate, key = Pki(tmp_path).server("lent", ("a.example.com",))
+    text = {"tls.crt": certificate.read_text(), "tls.key": key.read_text()}
+    metadata = {"name": "lent", "namespace": VICTIM}
+    scene.store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": text})
+
+    async def play(_operator: Operator) -> None:
+        certified(scene, "lent")
+        await until(lambda: listener(scene, "lent").get("reason") == "RefNotPermitted", "it is refused")
+        source = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": ATTACKER}
+        scene.make(ReferenceGrant, "lets", {"from": [source], "to": [{"group": "", "kind": "Secret"}]}, VICTIM)
+        await until(lambda: listener(scene, "lent").get("status") == "True", "the grant lets it")
+        scene.delete(ReferenceGrant, "lets", VICTIM)
+        await until(lambda: listener(scene, "lent").get("reason") == "RefNotPermitted", "it is revoked")
+
+    story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
 
 
 def test_nobody_learns_which_secrets_another_namespace_has() -> None:
