@@ -61,7 +61,7 @@ class Told:
 
     target: str
     since: float
-    outcome: Any = None  # None: not answered yet
+    outcome: Any = NotYet()
     age: float = 0.0
     keeps: float = float("inf")
 

@@ -16,6 +16,7 @@ from seamark.core.controller import Controller, Group
 from seamark.core.operator import Operator
 from seamark.core.queue import Item
 from seamark.core.redaction import redact
+from seamark.core.source import NotYet
 
 
 def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
@@ -62,7 +63,7 @@ def _shared(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
 
 
 def words(told: Told, *, own: bool = True) -> str:
-    if told.outcome is None:
+    if isinstance(told.outcome, NotYet):
         return f"asked {told.since:.0f} s ago, not answered yet"
     if isinstance(told.outcome, Failed):
         said = f": {redact(told.outcome.message)}" if own else ""
