@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
 from prometheus_client import CollectorRegistry
 
 from seamark.cli.families import FAMILIES
@@ -18,11 +19,24 @@ from seamark.core.rbac import grants, rules
 from seamark.core.settings import Field, Settings, declared
 from seamark.edge.metrics import EdgeMetrics
 from seamark.edge.settings import PREFIX, EdgeSettings
+from seamark.families.bindings.settings import BindingsSettings
+from seamark.families.dns.settings import DnsSettings
+from seamark.families.gateway.settings import GatewaySettings
+from seamark.families.loadbalancer.settings import LoadBalancerSettings
+from seamark.families.score.settings import ScoreSettings
 from seamark.forwarder.metrics import ForwarderMetrics
+from seamark.forwarder.settings import ForwarderSettings
 from seamark.providers.edge.agent.metrics import AgentMetrics
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MEANINGS = Path(__file__).parent.parent / "src" / "seamark" / "explain" / "meanings.json"
+FAMILY_SETTINGS: dict[str, tuple[str, type[msgspec.Struct]]] = {
+    "bindings": ("SEAMARK_BINDINGS_SETTINGS", BindingsSettings),
+    "dns": ("SEAMARK_DNS_SETTINGS", DnsSettings),
+    "gateway": ("SEAMARK_GATEWAY_SETTINGS", GatewaySettings),
+    "loadbalancer": ("SEAMARK_LB_SETTINGS", LoadBalancerSettings),
+    "score": ("SEAMARK_SCORE_SETTINGS", ScoreSettings),
+}
 MADE = "<!-- Made by `python -m tools.reference` from what the code declares. -->"
 
 
@@ -30,6 +44,8 @@ def pages() -> dict[str, str]:
     made = {
         "settings": settings("", "run", declared(Settings)),
         "edge-settings": settings(" of the edge", "edge", declared(EdgeSettings, PREFIX)),
+        "forwarder-settings": settings(" of the forwarder", "forwarder", declared(ForwarderSettings)),
+        "family-settings": family_settings(),
         "metrics": metrics(),
         "conditions": conditions(),
         "roles": roles(),
@@ -54,10 +70,25 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def settings(whose: str, command: str, fields: Iterable[Field]) -> str:
-    rows = ((f"`{f.flag}`", f"`{f.variable}`", f"`{f.default}`", f.description) for f in fields)
+    rows = ((f"`{f.flag}`", f"`{f.variable}`", default(f), f.description) for f in fields)
     intro = "A file of them (`--settings`) has the same names; flags win over the environment."
     shown = table(("flag", "variable", "default", "meaning"), rows)
     return f"# Settings{whose}\n\nOf `seamark {command}`. {intro}\n\n{shown}"
+
+
+def default(field: Field) -> str:
+    """As one would write it; empty where it is empty."""
+    text = ",".join(field.default) if field.many else str(field.default)
+    return f"`{text}`" if text else ""
+
+
+def family_settings() -> str:
+    text = "# Settings of the families\n\nOf `seamark run`, in its environment, or in a file that a variable names.\n"
+    for name, (file, shape) in FAMILY_SETTINGS.items():
+        rows = ((f"`{f.variable}`", f"`{f.name}`", default(f), f.description) for f in declared(shape))
+        shown = table(("variable", "in a file", "default", "meaning"), rows)
+        text += f"\n## {name}\n\nThe file: `{file}`.\n\n{shown}"
+    return text
 
 
 def metrics() -> str:
