@@ -19,12 +19,13 @@ import structlog
 from seamark.api.meta import Object, ObjectMeta
 from seamark.core.access import AccessReviews
 from seamark.core.apply import Answers, Applier
+from seamark.core.behind import Behind
 from seamark.core.cache import Index
 from seamark.core.calls import Calls, Results
 from seamark.core.client import Client
 from seamark.core.clock import Clock
 from seamark.core.conditions import Awaited
-from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.controller import Controller, Group, Wanted, kinds
 from seamark.core.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
 from seamark.core.events import Events, Notice
 from seamark.core.expectations import Expectation, Expectations
@@ -78,6 +79,8 @@ class Loop:
         self._background: set[asyncio.Task[None]] = set()
         self._slice = TimeSlice()
         self._draining = False
+        read = {name: map(services.informers.__getitem__, kinds(one)) for name, one in self.waker.controllers.items()}
+        self._behind = Behind(read, self._add)
         for informer in services.informers.values():
             services.expectations.attach(informer)
         for controller in self.waker.controllers.values():
@@ -152,6 +155,8 @@ class Loop:
             metrics.reconcile_seconds.labels(item.kind).observe(clock.monotonic() - began)
 
     async def _turn(self, item: Item) -> str:
+        if self._behind.park(item):
+            return "parked"
         if self._services.expectations.park(item):
             self._look_into(item)
             return "parked"
