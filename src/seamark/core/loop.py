@@ -272,8 +272,7 @@ class Loop:
         (controller.reports.amend if controller.amends else controller.reports.publish)(item.key, reports)
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
-            self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
-            self.waker.dependencies.record(item, view.reads)  # and so does what it has looked for in vain
+            self._forget(item, view)
 
     def _stand_back(self, item: Item, view: View) -> None:
         """Somebody else answers to our name: everything stays as it is, until that has been quiet for a while."""
@@ -344,6 +343,8 @@ class Loop:
             queue.succeeded(item)
 
     def _forget(self, item: Item, view: View) -> None:
+        """Nothing is to be done for it. If it is there all the same, what it depends on may change that; of what is
+        gone nothing is remembered: whoever belongs to it next wakes it again."""
         services = self._services
         services.calls.forget(item)
         services.expectations.forget(item)
@@ -356,7 +357,7 @@ class Loop:
         self._woken.pop(item, None)
         self._passed.pop(item, None)
         self._awaiting.pop(item, None)
-        if len(view.reads) > 1:  # it is there but not ours: what it depends on may change that
+        if len(view.reads) > 1 if isinstance(controller, Controller) else self.waker.alive(item, controller):
             self.waker.dependencies.record(item, view.reads)
 
     # ---- a write that the cache does not show
