@@ -18,7 +18,7 @@ from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.api.meta import Object
 from seamark.api.sample import Greeting
-from seamark.api.score import Workload
+from seamark.api.score import Workload, WorkloadExposure, WorkloadPlan
 from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
@@ -126,7 +126,8 @@ def workloads() -> Crowd:
     def comes(name: str) -> None:
         scene.make(Workload, name, {"containers": {"web": {"image": "seamark.dev/echo:v1"}}})
 
-    return Crowd(scene, without_runtime(), comes, lambda name: scene.delete(Workload, name), (Workload,))
+    kinds = (Workload, WorkloadExposure, WorkloadPlan)
+    return Crowd(scene, without_runtime(), comes, lambda name: scene.delete(Workload, name), kinds)
 
 
 async def _answers(_address: str, _port: int) -> None:
