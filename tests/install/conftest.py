@@ -32,6 +32,10 @@ def helm() -> Path:
 def site(helm: Path) -> Iterator[Site]:
     """One cluster for the session; each test installs into a namespace of its own, or cleans up."""
     definitions()  # while there is a way out of this machine
-    table = {"seamark:*": PROGRAM, "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]}}
+    table = {
+        "seamark:*": PROGRAM,
+        "registry.example.com/seamark:*": PROGRAM,
+        "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]},
+    }
     with running_machine(table=table, users=(User("alice"), User("bob"))) as machine:
         yield Site(machine, helm)
