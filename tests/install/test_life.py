@@ -145,15 +145,21 @@ def test_with_everything_on_all_of_it_works(site: Site) -> None:
     site.install("seamark", WHOLE)
     apply(site, SERVICE)
     apply(site, GATEWAY)
+    everything_works(site)
+    ours = [
+        one for one in site.objects("services,dnsendpoints", "-n=default") if one["metadata"]["name"] != "kubernetes"
+    ]
+    assert all(one["metadata"].get("finalizers") for one in ours)
+
+
+def everything_works(site: Site) -> None:
+    """An object of each family that has one here, and every part."""
+    eventually(lambda: condition(site, "dnsendpoint", "www", "Ready") == "True", "the record is served", 90)
     eventually(lambda: shop(site), "the Service has an address at the edge", 90)
     eventually(lambda: condition(site, "kubernetesoperator", "seamark", "Ready", NAMESPACE) == "True", "registered", 90)
     eventually(lambda: condition(site, "gateway", "front", "Programmed") == "True", "an Envoy serves the gateway", 90)
     parts = ("agent", "bindings-forwarder", "console", "edge")
     eventually(lambda: all(ready(site, part, 1) for part in parts), "every part is ready", 90)
-    ours = [
-        one for one in site.objects("services,dnsendpoints", "-n=default") if one["metadata"]["name"] != "kubernetes"
-    ]
-    assert all(one["metadata"].get("finalizers") for one in ours)
 
 
 def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_path: Path) -> None:
@@ -179,9 +185,28 @@ def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_pat
 
 def test_an_uninstall_strands_nothing(site: Site) -> None:
     site.uninstall()
+    nothing_is_stranded(site)
+
+
+def nothing_is_stranded(site: Site) -> None:
+    """Users' objects are there, without a word of ours that would hold them; nothing else is."""
     eventually(lambda: not everything_of(site), "nothing is left", 60)
     kinds = "services,dnsendpoints,agentendpoints,cloudendpoints,domains,boundendpoints,kubernetesoperators"
     assert not [one for one in site.objects(kinds, "-A") if one["metadata"].get("finalizers")]
     assert [one["metadata"]["name"] for one in site.objects("dnsendpoints", "-A")] == ["www"]
     assert shop(site) is None
     assert not site.objects("agentendpoints", "-A")
+
+
+def test_families_run_apart_each_under_its_own_account(site: Site) -> None:
+    site.install("seamark", {**WHOLE, "controlPlane": {"replicas": 1, "perFamily": True}})
+    pods = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=control-plane")
+    accounts = {f"seamark-{name}" for name in (*FAMILIES, "score-registrar", "score-mirror", "score-runtime")}
+    accounts = (accounts - {"seamark-score"}) | {"seamark-score-orchestrator"}
+    assert {pod["spec"]["serviceAccountName"] for pod in pods} == accounts
+    assert len(pods) == len(accounts)
+    eventually(lambda: ready(site, "control-plane", len(accounts)), "every family is ready", READY_WITHIN)
+    everything_works(site)
+
+    site.uninstall()
+    nothing_is_stranded(site)
