@@ -16,6 +16,7 @@ from tests.cluster.kubelet_machine import running_machine
 from tests.install.helm import Site
 from tools.helm import built
 
+NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: everybody needs the right to list
 SOURCE = str(Path(seamark.__file__).parents[1])
 PROGRAM = {
     "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],
@@ -37,5 +38,5 @@ def site(helm: Path) -> Iterator[Site]:
         "registry.example.com/seamark:*": PROGRAM,
         "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]},
     }
-    with running_machine(table=table, users=(User("alice"), User("bob"))) as machine:
+    with running_machine(table=table, users=(User("alice"), User("bob")), server=(NO_STREAMS,)) as machine:
         yield Site(machine, helm)

@@ -11,15 +11,20 @@ import subprocess
 import sys
 import tarfile
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.requests import eventually
+from seamark.core.rbac import Grant
+from seamark.families.sample.family import GREETING
+from tests.cluster.requests import eventually, install
+from tests.cluster.rights import refused, used
 from tests.install.cases import FAMILIES, only
 from tests.install.helm import CHART, NAMESPACE, Site
+from tests.install.rights import granted, user
 
 READY_WITHIN = 90.0  # on a machine that is busy with other things; what it took is printed
 RECORD = {
@@ -51,6 +56,16 @@ WHOLE: dict[str, Any] = {
 }
 WHOLE["families"]["dns"] |= ZONE
 WHOLE["families"]["gateway"] |= {"serviceType": "ClusterIP"}
+ENDPOINT = {
+    "apiVersion": "ngrok.k8s.ngrok.com/v1alpha1",
+    "kind": "AgentEndpoint",
+    "metadata": {"name": "secure", "namespace": "default"},
+    "spec": {
+        "url": "tls://secure.example.test",
+        "upstream": {"url": "tcp://shop.default:80"},
+        "tlsTermination": {"serverCertificateRef": {"name": "served"}},
+    },
+}
 GATEWAY = {
     "apiVersion": "gateway.networking.k8s.io/v1",
     "kind": "Gateway",
@@ -95,8 +110,13 @@ def test_with_defaults_the_control_plane_is_ready_at_once(site: Site, capsys: py
     eventually(lambda: condition(site, "dnsendpoint", "www", "Ready") == "True", "a record is served", 60)
 
 
-def test_an_older_version_is_upgraded_and_brought_back_with_objects_in_place(site: Site, tmp_path: Path) -> None:
+def test_an_uninstall_that_was_cut_off_is_finished_by_the_next_attempt(site: Site) -> None:
+    site.machine.plane.kubectl("delete", "secret", "-n", NAMESPACE, "seamark-ca", "seamark-xds")
     site.uninstall()
+    eventually(lambda: not everything_of(site), "nothing is left", 60)
+
+
+def test_an_older_version_is_upgraded_and_brought_back_with_objects_in_place(site: Site, tmp_path: Path) -> None:
     older = previous(tmp_path / "older")
     where = ("--namespace", NAMESPACE, "--wait", "--timeout=180s")
     site.run("install", "seamark", str(older), *where, values={"families": {"dns": ZONE}})
@@ -142,6 +162,7 @@ def shop(site: Site) -> Any:
 
 def test_with_everything_on_all_of_it_works(site: Site) -> None:
     site.uninstall()
+    install(site.machine.plane, GREETING)  # no family of the chart has it; the console shows it where it is
     site.install("seamark", WHOLE)
     apply(site, SERVICE)
     apply(site, GATEWAY)
@@ -181,6 +202,39 @@ def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_pat
     assert len(hidden) >= 6
     for secret in hidden:
         assert not [name for name, text in texts.items() if secret in text]
+
+
+@pytest.mark.parametrize("part", ["agent", "forwarder", "console"])
+def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part: str) -> None:
+    """The control plane's rights are compared family by family, in tests/cluster."""
+    account, audit, kubectl = f"seamark-{part}", site.machine.plane.audit, site.machine.plane.kubectl
+    if part == "agent":
+        apply(site, ENDPOINT)  # it names a Secret
+    elif part == "console":
+        see(site)
+
+    def unused() -> list[Grant]:
+        return sorted(rights - used(audit.entries(), user(account)))
+
+    rights = granted(site, account)
+    assert rights
+    try:
+        eventually(lambda: not unused(), "every right is used", 30)
+    except AssertionError:
+        raise AssertionError(f"{account} has rights that it never used: {unused()}") from None
+    finally:
+        kubectl("delete", "agentendpoint", "secure", "-n=default", "--ignore-not-found")
+    assert refused(audit.entries(), user(account)) == []
+
+
+def see(site: Site) -> None:
+    """What somebody with a token does who opens the page: it begins with all that they may see."""
+    (pod,) = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=console")
+    token = site.machine.plane.user("admin").token
+    url = f"http://{pod['status']['podIP']}:8090/api/stream"
+    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(asked, timeout=30) as page:
+        assert page.readline() == b"event: all\n"
 
 
 def test_an_uninstall_strands_nothing(site: Site) -> None:
