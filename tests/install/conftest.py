@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +19,10 @@ from tools.helm import built
 
 NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: everybody needs the right to list
 SOURCE = str(Path(seamark.__file__).parents[1])
+PROGRAMS = str(Path(sys.executable).parent)  # `python` of the image
 PROGRAM = {
     "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],
-    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1"},
+    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.pathsep.join((PROGRAMS, os.defpath))},
 }
 
 

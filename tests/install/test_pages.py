@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.test_kubelet_claims import claim, volume
 from tests.docs.following import ON_AN_INSTALLATION, follow, passed
 from tests.docs.worlds import Words, World
-from tests.install.helm import Site
+from tests.install.helm import NAMESPACE, Site
 from tests.install.test_life import WHOLE
 
 # What can't be run here, by the page and the beginning of the command; and why.
 NOT_HERE: dict[str, dict[str, str]] = {
     "docs/guides/install.md": {"docker": "there is no container engine here"},
     "docs/operations.md": {
-        "kubectl -n seamark-system exec": "the process kubelet starts no second program in a Pod",
-        "kubectl -n seamark-system run restore": "the process kubelet mounts no claims, and attaches to nothing",
         "kubectl -n seamark-system port-forward": "the process kubelet forwards no ports",
         "curl": "it goes through that port",
-        "kubectl -n seamark-system delete pvc": "there is nobody who provisions a volume, and so no claim",
     },
 }
 
@@ -41,12 +39,18 @@ def on_nothing(site: Site) -> World:
 
 def on_everything(site: Site) -> World:
     @contextmanager
-    def world(_directory: Path) -> Iterator[tuple[dict[str, str], Words]]:
-        site.install("seamark", WHOLE)
+    def world(directory: Path) -> Iterator[tuple[dict[str, str], Words]]:
+        if NAMESPACE not in [one["metadata"]["name"] for one in site.objects("namespaces")]:
+            site.machine.namespace(NAMESPACE)
+        site.machine.apply(
+            volume("edge", directory / ".volume"), claim("state-seamark-edge-0", "edge"), namespace=NAMESPACE
+        )
+        site.install("seamark", {**WHOLE, "edge": {**WHOLE["edge"], "persistence": {"enabled": True}}})
         try:
             yield environment(site), {}
         finally:
             site.uninstall("seamark", "--ignore-not-found")
+            site.machine.plane.kubectl("delete", "persistentvolume", "edge")
 
     return world
 
