@@ -61,7 +61,7 @@ class Told:
 
     target: str
     since: float
-    outcome: Any = NotYet()
+    outcome: Any = field(default_factory=NotYet)
     age: float = 0.0
     keeps: float = float("inf")
 

@@ -19,12 +19,13 @@ import structlog
 from seamark.api.meta import Object, ObjectMeta
 from seamark.core.access import AccessReviews
 from seamark.core.apply import Answers, Applier
+from seamark.core.behind import Behind
 from seamark.core.cache import Index
 from seamark.core.calls import Calls, Results
 from seamark.core.client import Client
 from seamark.core.clock import Clock
 from seamark.core.conditions import Awaited
-from seamark.core.controller import Controller, Group, Wanted
+from seamark.core.controller import Controller, Group, Wanted, kinds
 from seamark.core.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
 from seamark.core.events import Events, Notice
 from seamark.core.expectations import Expectation, Expectations
@@ -78,6 +79,8 @@ class Loop:
         self._background: set[asyncio.Task[None]] = set()
         self._slice = TimeSlice()
         self._draining = False
+        read = {name: map(services.informers.__getitem__, kinds(one)) for name, one in self.waker.controllers.items()}
+        self._behind = Behind(read, self._add)
         for informer in services.informers.values():
             services.expectations.attach(informer)
         for controller in self.waker.controllers.values():
@@ -152,6 +155,8 @@ class Loop:
             metrics.reconcile_seconds.labels(item.kind).observe(clock.monotonic() - began)
 
     async def _turn(self, item: Item) -> str:
+        if self._behind.park(item):
+            return "parked"
         if self._services.expectations.park(item):
             self._look_into(item)
             return "parked"
@@ -267,8 +272,7 @@ class Loop:
         (controller.reports.amend if controller.amends else controller.reports.publish)(item.key, reports)
         self._come_again(item, view, answers, trouble)
         if not (wanted.children or wanted.calls or existing or reports):
-            self._forget(item, view)  # nothing is left of it; whoever belongs to it next wakes it again
-            self.waker.dependencies.record(item, view.reads)  # and so does what it has looked for in vain
+            self._forget(item, view)
 
     def _stand_back(self, item: Item, view: View) -> None:
         """Somebody else answers to our name: everything stays as it is, until that has been quiet for a while."""
@@ -339,6 +343,8 @@ class Loop:
             queue.succeeded(item)
 
     def _forget(self, item: Item, view: View) -> None:
+        """Nothing is to be done for it. If it is there all the same, what it depends on may change that; of what is
+        gone nothing is remembered: whoever belongs to it next wakes it again."""
         services = self._services
         services.calls.forget(item)
         services.expectations.forget(item)
@@ -351,7 +357,7 @@ class Loop:
         self._woken.pop(item, None)
         self._passed.pop(item, None)
         self._awaiting.pop(item, None)
-        if len(view.reads) > 1:  # it is there but not ours: what it depends on may change that
+        if len(view.reads) > 1 if isinstance(controller, Controller) else self.waker.alive(item, controller):
             self.waker.dependencies.record(item, view.reads)
 
     # ---- a write that the cache does not show

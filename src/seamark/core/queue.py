@@ -18,6 +18,8 @@ from typing import NamedTuple
 from seamark.api.meta import Key
 from seamark.core.backoff import Backoff
 
+SPARE = 64  # times that count no more and are kept all the same: sweeping at each would cost more
+
 
 class Item(NamedTuple):
     kind: str
@@ -104,6 +106,8 @@ class Queue:
         self._later[item] = when
         self._sequence += 1
         heapq.heappush(self._heap, (when, self._sequence, item))
+        if len(self._heap) > 2 * len(self._later) + SPARE:
+            self._sweep()
         self._arm()
 
     def add_failed(self, item: Item, at_least: float = 0.0) -> None:
@@ -163,6 +167,13 @@ class Queue:
             if not taker.done():
                 taker.set_result(None)
                 return
+
+    def _sweep(self) -> None:
+        """Times that were superseded or cancelled would else be kept until they come, however far that is."""
+        self._heap = [entry for entry in self._heap if self._later.get(entry[2]) == entry[0]]
+        heapq.heapify(self._heap)
+        now = asyncio.get_running_loop().time()
+        self._not_before = {item: when for item, when in self._not_before.items() if when > now}
 
     def _arm(self) -> None:
         while self._heap and self._later.get(self._heap[0][2]) != self._heap[0][0]:

@@ -17,7 +17,7 @@ import structlog
 
 from seamark.api.meta import Key, Object
 from seamark.core.cache import Cache, Change, Index
-from seamark.core.errors import Gone
+from seamark.core.errors import Gone, Retry, SeamarkError
 from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number, plain
 
 T = TypeVar("T", bound=Object)
@@ -183,6 +183,8 @@ class Informer(Source, Generic[T]):
       Intent((index, value)) for that without status.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
       last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
+    - `behind`: nobody has answered for so long that what is here is the past, until a list is complete. A server that
+      refuses has answered: then `trouble` says so.
     """
 
     def __init__(self, watch: Watch[T], indexes: tuple[Index[T], ...] = (), *, optional: bool = False) -> None:
@@ -195,6 +197,7 @@ class Informer(Source, Generic[T]):
         self.lists = 0
         self.listed = 0
         self.trouble: str | None = None
+        self.behind = False
         self.broken: dict[Key, str] = {}
         self._observers: list[Callable[[Informer[T], Change[T]], None]] = []
         self._progress: list[Callable[[Informer[T]], None]] = []
@@ -222,8 +225,9 @@ class Informer(Source, Generic[T]):
                 self._reached(obj.metadata.resource_version)
             case Progress(version=version):
                 self._reached(version)
-            case Restarted():
+            case Restarted(silent=silent):
                 self.lists += 1
+                self.behind = self.behind or silent
                 self.broken = {}  # what is still there and still unreadable will be told again
                 self.cache.restart()
             case Synced(version=version):
@@ -233,8 +237,8 @@ class Informer(Source, Generic[T]):
                 self._reached(version)
             case Trouble(error=Gone()) if self.optional:
                 self._not_installed()
-            case Trouble(error=error):
-                self._troubled(plain(error, self.kind.RESOURCE))
+            case Trouble(error=error, silent=silent):
+                self._troubled(error, silent=silent)
 
     def _changed(self, change: Change[T]) -> None:
         if change.before == change.after:
@@ -261,6 +265,7 @@ class Informer(Source, Generic[T]):
         for change in self.cache.confirm():
             self._changed(change)
         self.trouble = None
+        self.behind = False
         self.listed = self.lists
         self.revision = number(version)  # may go back: a cluster restored to its past
         self._now_synced()
@@ -279,14 +284,19 @@ class Informer(Source, Generic[T]):
         """That is an answer: there are no objects of this kind. Its coming is noticed, as the watch goes on trying."""
         for change in self.cache.confirm():
             self._changed(change)
+        self.behind = False
         self._now_synced()
+        self._progressed()
 
     def _now_synced(self) -> None:
         if not self.synced:
             self.synced = True
             self._tell(SYNCED)
 
-    def _troubled(self, message: str) -> None:
+    def _troubled(self, error: SeamarkError, *, silent: bool) -> None:
+        self.behind = isinstance(error, Retry) and (self.behind or silent)
+        self._progressed()
+        message = plain(error, self.kind.RESOURCE)
         if message != self.trouble:
             log.warning("watch interrupted", kind=self.kind.RESOURCE.kind, error=message)
         self.trouble = message

@@ -104,6 +104,9 @@ class Dependencies:
         self._readers: dict[Read, dict[Item, None]] = {}
         self._reads: dict[Item, tuple[Read, ...]] = {}
 
+    def __len__(self) -> int:
+        return len(self._reads)
+
     def record(self, item: Item, reads: Iterable[Read]) -> None:
         after = tuple(reads)
         before = self._reads.get(item, ())

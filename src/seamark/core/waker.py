@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
@@ -40,6 +41,8 @@ class Waker:
         self._open: set[str] | None = None  # controllers whose sources have all synced; None while stopped
         self._first_round: dict[str, set[Key]] = {}
         self._echoes: dict[Item, str] = {}  # the version of our last status write
+        self._belonging: dict[tuple[str, type[Object], Key], tuple[Key, ...]] = {}  # (group, object) → the group's keys
+        self._members: Counter[Item] = Counter()  # how many objects belong to a group's key
         groups = [one for one in self.controllers.values() if isinstance(one, Group)]
         told = dict.fromkeys(reports for group in groups for reports in group.subjects)
         self._about = {reports: [group.name for group in groups if reports in group.subjects] for reports in told}
@@ -83,6 +86,11 @@ class Waker:
         if isinstance(controller, Group):
             self._first_round_done(controller, item.key)
 
+    def alive(self, item: Item, group: Group[Any]) -> bool:
+        """Whether a group's key is more than a memory: objects belong to it, it is always there, or is spoken of."""
+        spoken_of = any(reports.about(item.key) for reports in group.subjects)
+        return item in self._members or item.key in group.always or spoken_of
+
     def forget(self, item: Item) -> None:
         self.dependencies.forget(item)
         self._echoes.pop(item, None)
@@ -99,8 +107,23 @@ class Waker:
                 if controller.kind is informer.kind and not self._is_echo(item, change):
                     self.wake(item)
             elif change.of_intent and (keyed := controller.keyed.get(informer.kind)):
-                for key in dict.fromkeys(key for obj in change.objects() for key in keyed(obj)):
+                after = tuple(dict.fromkeys(keyed(change.after))) if change.after is not None else ()
+                before = self._belongs((controller.name, informer.kind, change.key), after)
+                for key in dict.fromkeys((*before, *after)):
                     self.wake(Item(controller.name, key))
+
+    def _belongs(self, member: tuple[str, type[Object], Key], keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        """An object belongs to these keys of a group from now on; to which it has belonged."""
+        before = self._belonging.pop(member, ())
+        if keys:
+            self._belonging[member] = keys
+        self._members.update(Item(member[0], key) for key in keys)
+        for key in before:
+            item = Item(member[0], key)
+            self._members[item] -= 1
+            if not self._members[item]:
+                del self._members[item]
+        return before
 
     def _is_echo(self, item: Item, change: Change[Any]) -> bool:
         return change.after is not None and change.after.metadata.resource_version == self._echoes.get(item)

@@ -45,7 +45,9 @@ class State(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """A new initial set begins."""
+    """A new initial set begins. `silent`: there were no news for long, so what was handed on before is the past."""
+
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,10 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """The watch can't go on right now, and will try again."""
+    """The watch can't go on right now, and will try again. `silent`: there were no news for long."""
 
     error: SeamarkError
+    silent: bool = False
 
 
 Event = Restarted | Put[Any] | Removed[Any] | Synced | Progress | Broken | Trouble
@@ -128,6 +131,7 @@ class Watch(Generic[T]):
     _streams_lists: bool = field(default=True, init=False)  # the server has streaming lists, as far as we know
     _doubted: bool = field(default=False, init=False)  # there was trouble: the server may not be what it was
     _attempts: int = field(default=0, init=False)
+    _news: float | None = field(default=None, init=False)  # when the last line came
     _current: asyncio.Task[None] | None = field(default=None, init=False)
     _interrupted: bool = field(default=False, init=False)
 
@@ -146,7 +150,7 @@ class Watch(Generic[T]):
                 await asyncio.sleep(self._pause())
             except SeamarkError as error:
                 self._doubted = True
-                sink(Trouble(error))
+                sink(Trouble(error, self._silent()))
                 await asyncio.sleep(self._pause(error))
 
     def restart(self) -> None:
@@ -164,6 +168,10 @@ class Watch(Generic[T]):
             case State.WATCH:
                 await self._follow(sink)
 
+    def _silent(self) -> bool:
+        """Nothing has come for longer than a healthy watch keeps still."""
+        return self._news is not None and asyncio.get_running_loop().time() - self._news >= self.settings.idle
+
     def _start_over(self) -> None:
         self.version = ""
         self.state = State.STREAM if self._streams_lists else State.PAGES
@@ -178,7 +186,7 @@ class Watch(Generic[T]):
 
     async def _stream_list(self, sink: Callable[[Event], None]) -> None:
         query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": ""}
-        sink(Restarted())
+        sink(Restarted(self._silent()))
         try:
             async with self._open(query) as stream:
                 await self._read(stream, sink)
@@ -191,7 +199,7 @@ class Watch(Generic[T]):
             raise Retry(f"the streaming list of {self.kind.RESOURCE} was cut")
 
     async def _list_pages(self, sink: Callable[[Event], None]) -> None:
-        sink(Restarted())
+        sink(Restarted(self._silent()))
         query = dict(self.selectors)
         while True:
             page = await self.client.list_page(
@@ -208,12 +216,18 @@ class Watch(Generic[T]):
     def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
         self.version = version
         self._doubted = False
+        self._news = asyncio.get_running_loop().time()
         self.state = State.WATCH  # attempts count on: a server that forgets its list at once is not to be stormed
         sink(Synced(version))
 
     # ---- following
 
     async def _follow(self, sink: Callable[[Event], None]) -> None:
+        """A watch goes on where it was, but not after a long silence: then the past would be shown, state by state, as
+        if it were now. A list shows what is."""
+        if self._silent():
+            self._start_over()
+            return
         troubled = self._doubted
         if troubled:
             await self._still_known()
@@ -245,8 +259,8 @@ class Watch(Generic[T]):
         since, heard = loop.time(), False
         async for line in lines(stream, self.settings.idle):
             self._handle(line, sink)
-            heard = True
-            if loop.time() - since > HAND_OVER:
+            heard, self._news = True, loop.time()
+            if self._news - since > HAND_OVER:
                 await asyncio.sleep(0)
                 since = loop.time()
         return heard

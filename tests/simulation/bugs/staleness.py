@@ -54,11 +54,18 @@ BUGS = (
         (
             Change(
                 "core/watch.py",
-                "                sink(Trouble(error))\n",
-                '                sink(Trouble(error))\n                self.version = ""\n',
+                "                sink(Trouble(error, self._silent()))\n",
+                '                sink(Trouble(error, self._silent()))\n                self.version = ""\n',
             ),
         ),
         first=("sample/0/calm/15:CUT", "sample/0/calm/14:CUT"),
+    ),
+    Bug(
+        "a cache of the past",
+        KIND,
+        "after a long silence it is judged from one cache that has caught up and another that has not",
+        (Change("core/behind.py", "        if behind is None:\n", "        if behind is None or behind.trouble:\n"),),
+        first=("sample/0/calm/13:RESET_AFTER,14:HALF_OPEN",),
     ),
     Bug(
         "410 ignored",

@@ -1,4 +1,4 @@
-"""A group that has nothing to say yet still waits for what it has looked for in vain."""
+"""A group with nothing to say yet waits for what it has looked for in vain, as long as somebody belongs to it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from tests.unit.core.small_world import SmallWorld, world
 ALL = Index(ConfigMap, lambda _one: ("all",), "all of them")
 
 
-def test_the_coming_of_the_only_thing_that_it_reads_wakes_it() -> None:
-    reports: Reports[int] = Reports("counts")
-    group: Group[int] = Group(
+def counting(reports: Reports[int]) -> Group[int]:
+    return Group(
         name="counts",
-        keyed={Greeting: lambda _greeting: (Key("", "all"),)},
+        keyed={Greeting: lambda greeting: (Key("", "all"), greeting.key)},
         reads=(ConfigMap,),
         indexes=(ALL,),
         observe=lambda view, _key, _results: len(view.by(ALL, "all")),
@@ -29,14 +28,36 @@ def test_the_coming_of_the_only_thing_that_it_reads_wakes_it() -> None:
         reports=reports,
     )
 
+
+def test_the_coming_of_the_only_thing_that_it_reads_wakes_it() -> None:
+    reports: Reports[int] = Reports("counts")
+
     async def test(small: SmallWorld) -> None:
-        async with small.operating(group):
+        async with small.operating(counting(reports)):
             await small.greet("a")
             await asyncio.sleep(1)
             assert not reports.about("count")
             config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "late"}}
             await small.ask("POST", "/api/v1/namespaces/default/configmaps", config)
             await asyncio.sleep(1)
-            assert list(reports.about("count").values()) == [1]
+            assert list(reports.about("count").values()) == [1, 1]
+
+    world(test, GREETING)
+
+
+def test_nothing_is_remembered_of_a_key_to_which_nobody_belongs() -> None:
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(counting(Reports("counts"))) as operator:
+            known = operator.loop.waker.dependencies
+            for number in range(20):
+                await small.greet(f"churn-{number}")
+            await asyncio.sleep(1)
+            assert len(known) == 21
+            for number in range(20):
+                await small.ask(
+                    "DELETE", f"/apis/sample.seamark.dev/v1alpha1/namespaces/default/greetings/churn-{number}"
+                )
+            await asyncio.sleep(1)
+            assert len(known) == 0
 
     world(test, GREETING)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from seamark.api.meta import Key
 from seamark.core.backoff import Backoff
-from seamark.core.queue import Item, Queue
+from seamark.core.queue import SPARE, Item, Queue
 from tests.unit.core.scripted import TopOfTheRange
 from tests.virtual_time import NothingLeft, elapsed, run, settle
 
@@ -276,3 +276,14 @@ def test_no_key_is_in_two_workers_and_none_is_lost(steps: list[Any], workers: in
             task.cancel()
 
     run(program())
+
+
+@scenario
+async def test_times_that_count_no_more_are_not_kept_until_they_come(queue: Queue) -> None:
+    for number in range(1000):
+        queue.add_after(item(str(number)), 3600)
+        queue.cancel(item(str(number)))
+    queue.add_after(A, 5)
+    assert len(queue._heap) < 2 * SPARE
+    await asyncio.sleep(6)
+    assert await drained(queue) == [A]

@@ -109,6 +109,13 @@ def test_pauses_have_jitter() -> None:
 def test_a_connection_without_a_byte_is_taken_for_half_open_at_its_idle_deadline() -> None:
     transport = ScriptedTransport(streams=[[bookmark(5, initial=True), 100, bookmark(6), HANG], [HANG]])
     seen, _ = follow(transport, 300)
-    assert seen.brief() == ["restarted", "synced@5", "@6", "trouble", "@6"]
+    assert seen.brief() == ["restarted", "synced@5", "@6", "trouble", "restarted"]
     assert seen.moments[-2:] == [250, 251]
+    assert queries(transport) == ["", ""], "what has happened meanwhile is not shown state by state, as if it were now"
+
+
+def test_after_a_short_interruption_it_goes_on_where_it_was() -> None:
+    transport = ScriptedTransport(streams=[[bookmark(5, initial=True), 100, bookmark(6), NoAnswerError("no")], [HANG]])
+    seen, _ = follow(transport, 120)
+    assert seen.brief() == ["restarted", "synced@5", "@6", "trouble", "@6"]
     assert queries(transport) == ["", "6"]

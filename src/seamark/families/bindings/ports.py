@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 REST = 120.0
+SPARE = 100  # ports that have rested and are remembered all the same
 
 
 @dataclass
@@ -35,6 +36,8 @@ class Ports:
         """
         wanted = dict.fromkeys(wanted)
         self._seen |= dict.fromkeys((*held.values(), *busy, *self._given.values()), now)
+        if len(self._seen) > 2 * len(busy) + SPARE:
+            self._seen = {port: seen for port, seen in self._seen.items() if now - seen < self.rest}
         if not self._next:
             self._next = max((one for one in held.values() if self.low <= one < self.high), default=self.low - 1) + 1
         self._given = {name: port for name, port in self._given.items() if name in wanted}

@@ -46,6 +46,10 @@ class Readings:
         self._read[endpoint.key] = ((endpoint.spec, found), *known[:1])
         return found
 
+    def forget(self, key: Key) -> None:
+        self._read.pop(key, None)
+        self._claims.pop(key, None)
+
     def subject(self, endpoint: DNSEndpoint) -> Subject:
         meta, found = endpoint.metadata, self.wishes_of(endpoint)
         ref = Ref(CRD, meta.namespace, meta.name)
@@ -132,6 +136,7 @@ class _Source:
 
     index: Index[Any]
     subject: Callable[[Any], Subject]
+    forget: Callable[[Key], None] = lambda _key: None
     intent: bool = False
     mark: int = 0
     known: set[Key] = field(default_factory=set)
@@ -149,7 +154,7 @@ class ZoneReader:
         self._indexes = indexes
         self._sources: list[_Source] = []
         if CRD in rules.sources:
-            self._sources.append(_Source(indexes.crd, readings.subject, intent=True))
+            self._sources.append(_Source(indexes.crd, readings.subject, readings.forget, intent=True))
         for source, index in indexes.others.items():
             self._sources.append(_Source(index, partial(self._other, source)))
         self._around = Around()
@@ -171,6 +176,7 @@ class ZoneReader:
         for key, obj in objects.items():
             if obj is None:
                 source.known.discard(key)
+                source.forget(key)
                 found[self._key(source, key)] = None
                 self._leaning.pop(self._key(source, key), None)
             else:

@@ -16,6 +16,7 @@ from seamark.core.view import View
 from seamark.families.loadbalancer.edge import Work
 from seamark.families.loadbalancer.endpoints import named_policy
 from seamark.families.loadbalancer.names import FINALIZER, MADE_FROM
+from seamark.families.loadbalancer.service.holders import Holders
 from seamark.families.loadbalancer.service.notices import announce
 from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
 from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
@@ -32,7 +33,7 @@ class Wiring:
         self._claims = Index(Service, self._places, "services by the places that they claim")
         self._agents = Index(AgentEndpoint, _owners, "agent endpoints of a service")
         self._clouds = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
-        self._holders: dict[str, str] = {}  # place → uid: annotations can be forged, what we have seen can't
+        self._holders = Holders()
 
     def ours(self, service: Service) -> bool:
         spec = service.spec
@@ -50,6 +51,7 @@ class Wiring:
         if drained and FINALIZER not in (service.metadata.finalizers or ()):
             return None
         wanted = wish(service) if ours and not service.deleting and not drained else None
+        self._holders.keep(service.uid, () if wanted is None else claims(service))
         seen = Seen(
             service,
             wanted,
@@ -84,10 +86,8 @@ class Wiring:
         others = [one for one in view.by(self._claims, key) if one.uid != service.uid]
         if wanted.pooling:
             others = [one for one in others if not _pools(one)]
-        rivals = {one.uid: one for one in (*others, service)}
-        first = rivals.get(self._holders.get(key, "")) or min(rivals.values(), key=lambda one: _rank(one, key))
-        self._holders[key] = first.uid
-        return None if first.uid == service.uid else first
+        first = self._holders.first(key, (*others, service), lambda one: _rank(one, key))
+        return next((one for one in others if one.uid == first), None)
 
     def controller(self) -> Controller[Seen]:
         return Controller(

@@ -66,11 +66,11 @@ class Upstream:
             raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
         return cls(parts.hostname, port, context, termination, split, wanted.fenced, resolver)
 
-    async def address(self) -> str:
-        """What to connect to."""
+    async def addresses(self) -> tuple[str, ...]:
+        """What to connect to: the first that answers."""
         if self.fenced:
-            return (await allowed(self.host, self.port, self.resolver))[0]
-        return self.host if self.resolver is None else (await self.resolver.lookup(self.host))[0]
+            return tuple(await allowed(self.host, self.port, self.resolver))
+        return (self.host,) if self.resolver is None else await self.resolver.lookup(self.host)
 
 
 class UpstreamConnection(Splice, asyncio.Protocol):
@@ -177,8 +177,18 @@ class UpstreamConnection(Splice, asyncio.Protocol):
             self._connecting = None
 
     async def _open(self, upstream: Upstream) -> None:
+        trouble = OSError(f"{upstream.host} has no address")
+        for address in await upstream.addresses():
+            try:
+                await self._open_at(address, upstream)
+            except OSError as error:
+                trouble = error
+            else:
+                return
+        raise trouble
+
+    async def _open_at(self, address: str, upstream: Upstream) -> None:
         loop = asyncio.get_running_loop()
-        address = await upstream.address()
         if not self._preface:
             name = upstream.host if upstream.context is not None else None
             await loop.create_connection(

@@ -1,0 +1,172 @@
+"""Objects come and go, and nothing is remembered of those that are gone: an operator's memory is that of what is there.
+
+On the embedded API server: what is weighed is the operator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from seamark.api.bindings import BoundEndpoint
+from seamark.api.core import Service
+from seamark.api.dns import DNSEndpoint
+from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark.api.kubernetesoperator import KubernetesOperator
+from seamark.api.meta import Object
+from seamark.api.sample import Greeting
+from seamark.api.score import Workload
+from seamark.core.waker import Declaration
+from seamark.families.bindings.controller import Means
+from seamark.families.bindings.controller import controllers as bindings
+from seamark.families.bindings.family import CRDS as BINDINGS
+from seamark.families.bindings.state import Settings as BindingsSettings
+from seamark.families.dns.controller import Timing
+from seamark.families.dns.controller import controllers as dns
+from seamark.families.dns.family import DNS_ENDPOINT
+from seamark.families.dns.rules import Rules
+from seamark.families.gateway.controllers import controllers as gateway
+from seamark.families.gateway.options import Options as GatewayOptions
+from seamark.families.loadbalancer.controllers import controllers as loadbalancer
+from seamark.families.loadbalancer.edge import Timing as EdgeTiming
+from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
+from seamark.families.sample.board import MemoryBoard
+from seamark.families.sample.controller import controller as sample
+from seamark.families.sample.family import GREETING
+from seamark.families.score.crds import CRDS as SCORE
+from seamark.families.score.family import without_runtime
+from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark.providers.dns.memory import MemoryProvider
+from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from tests.cluster.embedded_scene import HOME, Scene, living, store_with
+from tests.cluster.test_hostile_tenants import GATEWAY_KINDS
+from tests.cluster.weighing import remembered
+from tests.dns.running import until
+
+ZONE = "example.test"
+MANY, TIMES = 40, 5
+EDGE_TIMING = EdgeTiming(poll=0.1, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.1)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Objects of a family: how one comes, how it goes, and of which kinds nothing may be left then."""
+
+    scene: Scene
+    declared: tuple[Declaration, ...]
+    comes: Callable[[str], None]
+    goes: Callable[[str], None]
+    kinds: tuple[type[Object], ...]
+
+    def left(self) -> int:
+        return sum(len(self.scene.store.objects(str(kind.RESOURCE))) for kind in self.kinds)
+
+
+def greetings() -> Crowd:
+    scene = Scene(store_with(GREETING))
+    return Crowd(
+        scene,
+        (sample(MemoryBoard()),),
+        lambda name: scene.make(Greeting, name, {"text": name, "board": "quay"}),
+        lambda name: scene.delete(Greeting, name),
+        (Greeting,),
+    )
+
+
+def services() -> Crowd:
+    scene = Scene(store_with(*LOADBALANCER))
+
+    def comes(name: str) -> None:
+        notes = {"k8s.ngrok.com/url": f"tls://{name}.example.com"}
+        spec = {"type": "LoadBalancer", "loadBalancerClass": "ngrok", "ports": [{"port": 443}]}
+        metadata = {"name": name, "namespace": "default", "annotations": notes}
+        scene.store.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+
+    declared = loadbalancer(memory_edge(), timing=EDGE_TIMING)
+    return Crowd(scene, declared, comes, lambda name: scene.delete(Service, name), (Service,))
+
+
+def records() -> Crowd:
+    scene = Scene(store_with(DNS_ENDPOINT))
+
+    def comes(name: str) -> None:
+        record = {"dnsName": f"{name}.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}
+        scene.make(DNSEndpoint, name, {"endpoints": [record]})
+
+    declared = dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,)), Timing(spacing=0.05))
+    return Crowd(scene, declared, comes, lambda name: scene.delete(DNSEndpoint, name), (DNSEndpoint,))
+
+
+def routes() -> Crowd:
+    scene = Scene(store_with(*GATEWAY_KINDS))
+    scene.make(GatewayClass, "kgateway", {"controllerName": "kgateway.dev/kgateway"})
+    listeners = [{"name": "http", "port": 80, "protocol": "HTTP"}]
+    scene.make(Gateway, "gateway", {"gatewayClassName": "kgateway", "listeners": listeners})
+
+    def comes(name: str) -> None:
+        scene.make(Service, name, {"ports": [{"port": 80}]})
+        rules = [{"backendRefs": [{"name": name, "port": 80}]}]
+        spec = {"parentRefs": [{"name": "gateway"}], "hostnames": [f"{name}.example.com"], "rules": rules}
+        scene.make(HTTPRoute, name, spec)
+
+    def goes(name: str) -> None:
+        scene.delete(HTTPRoute, name)
+        scene.delete(Service, name)
+
+    declared = gateway(MemoryDataPlane(), GatewayOptions(translating=0.05, counting=0.1))
+    return Crowd(scene, declared, comes, goes, (HTTPRoute, Service))
+
+
+def workloads() -> Crowd:
+    scene = Scene(store_with(*SCORE))
+
+    def comes(name: str) -> None:
+        scene.make(Workload, name, {"containers": {"web": {"image": "seamark.dev/echo:v1"}}})
+
+    return Crowd(scene, without_runtime(), comes, lambda name: scene.delete(Workload, name), (Workload,))
+
+
+async def _answers(_address: str, _port: int) -> None:
+    """A network in which everything answers at once."""
+
+
+def bound() -> Crowd:
+    scene, edge = Scene(store_with(*BINDINGS, more=("users",))), MemoryCalls()
+    spec = {"binding": {"endpointSelectors": ["true"]}, "drain": {"policy": "Delete"}}
+    scene.make(KubernetesOperator, "seamark", spec, HOME)
+    held: dict[str, str] = {}
+
+    def comes(name: str) -> None:
+        held[name] = edge.agent_holds(f"tcp://{name}.users:5432", bindings=("kubernetes",))
+
+    declared = bindings(BindingsSettings(namespace=HOME, poll=0.1), Means(memory_edge(edge), dial=_answers))
+    return Crowd(scene, declared, comes, lambda name: edge.endpoint_goes(held.pop(name)), (BoundEndpoint, Service))
+
+
+@pytest.mark.parametrize(
+    "crowd", [greetings, services, records, routes, workloads, bound], ids=lambda one: one.__name__
+)
+def test_nothing_is_remembered_of_what_is_gone(crowd: Callable[[], Crowd]) -> None:
+    asyncio.run(churn(crowd()))
+
+
+async def churn(crowd: Crowd) -> None:
+    async with living(crowd.scene.store, crowd.declared) as operator:
+        weights = []
+        for time in range(TIMES):
+            names = [f"one-{time}-{number}" for number in range(MANY)]
+            for name in names:
+                crowd.comes(name)
+            await until(lambda: crowd.left() >= MANY and operator.quiet, "they are there")
+            await asyncio.sleep(0.5)
+            for name in names:
+                crowd.goes(name)
+            await until(lambda: not crowd.left() and operator.quiet, "they are gone")
+            await asyncio.sleep(0.7)  # what lingers, goes
+            weights.append(remembered(operator, crowd.declared))
+    first, last = weights[1], weights[-1]  # what is made once is there by the second time
+    grown = {place: (first[place], last[place]) for place in last if last[place] > first[place] + 2 * MANY}
+    assert not grown
