@@ -85,12 +85,16 @@ class Machine:
 
 @contextmanager
 def running_machine(
-    *options: str, table: dict[str, Any] | None = None, users: tuple[User, ...] = (User(OPERATOR),)
+    *options: str,
+    table: dict[str, Any] | None = None,
+    users: tuple[User, ...] = (User(OPERATOR),),
+    server: tuple[str, ...] = (),
 ) -> Iterator[Machine]:
+    """With these options of the kubelet, images, users, and further flags of the API server."""
     with ClosedNetwork() as network, tempfile.TemporaryDirectory() as folder:
         pki, images, log = Path(folder, "pki"), Path(folder, "images.yaml"), Path(folder, "kubelet.log")
         images.write_text(yaml.safe_dump({"images": table or {}}))
-        flags = KubeletPki(pki).api_server_flags()
+        flags = (*KubeletPki(pki).api_server_flags(), *server)
         with ControlPlane(Options(users=users, bind_address=network.node, api_server_flags=flags)) as plane:
             command = [sys.executable, "-c", START, f"--kubeconfig={plane.kubeconfig}", f"--pki={pki}"]
             machine = Machine(plane, [*command, f"--images={images}", *options], log)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from seamark.cluster.real.audit import Entry
@@ -67,12 +68,13 @@ def may(plane: ControlPlane, user: str, grant: Grant) -> bool:
 
 
 def used(entries: Iterable[Entry], user: str) -> set[Grant]:
-    """What somebody did, both as a right in that namespace and as one for everywhere."""
+    """What somebody did: as a right in that namespace and as one for everywhere, on that object and on all."""
     found = set()
     for entry in entries:
         if entry.user == user and entry.resource:
             resource = entry.resource + (f"/{entry.subresource}" if entry.subresource else "")
-            found |= {Grant(entry.group, resource, entry.verb, where) for where in ("", entry.namespace)}
+            places = product({"", entry.namespace}, {"", entry.name})
+            found |= {Grant(entry.group, resource, entry.verb, *place) for place in places}
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seamark.cluster.network import namespaces
-from seamark.cluster.network.closed import ClosedNetwork
+from seamark.cluster.network.closed import BRIDGE, ClosedNetwork, hardware
 
 HERE = Path("/proc/thread-self/ns/net")
 
@@ -49,3 +49,17 @@ def test_a_network_is_gone_with_its_last_holder() -> None:
                 break
         else:
             pytest.fail("the interface stayed")
+
+
+def test_the_switch_is_known_by_the_same_link_address_whoever_comes_and_goes() -> None:
+    def told() -> str:
+        return subprocess.run(["ip", "-o", "link", "show", BRIDGE], capture_output=True, text=True, check=True).stdout
+
+    with ClosedNetwork() as network:
+        before = hardware(network.node)
+        assert before in told()
+        port = "link add port address 00:00:00:00:00:01 type veth peer name pod"  # by itself, a bridge takes the lowest
+        namespaces.ip((port, f"link set port master {BRIDGE} up"))
+        assert before in told()
+        namespaces.ip(("link delete port",))
+        assert before in told()

@@ -1,13 +1,14 @@
 """A page as a person follows it: files to save, commands to run, and what is shown below them.
 
 - A `console` block has commands after `$ ` and what they say below. A `sh` block has commands alone.
-- A command goes on in the next line after a backslash, and to the end of its here-document.
+- A command goes on in the next line after a backslash and inside of quotes, and to the end of its here-document.
 - A `yaml` or `python` block whose first line is a comment with a file's name is saved as that file.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +82,16 @@ def _shell(lines: list[str], at: int) -> Iterator[Command]:
 def _end(lines: list[str], place: int) -> int:
     """The line after the command that begins here."""
     end = place
-    while lines[end].endswith("\\") and end + 1 < len(lines):
+    while end + 1 < len(lines) and _goes_on("\n".join(lines[place : end + 1])):
         end += 1
     if here := HERE.search(lines[end]):
         end = lines.index(here[1], end)
     return end + 1
+
+
+def _goes_on(text: str) -> bool:
+    try:
+        shlex.split(text, comments=True)
+    except ValueError:  # a backslash at the end, or a quote that is not closed
+        return True
+    return False

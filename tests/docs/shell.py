@@ -18,7 +18,7 @@ from pathlib import Path
 from seamark.cluster.real.binaries import cache_root, find
 from tests.docs.reading import Command
 
-PATIENCE = 90.0
+PATIENCE = 240.0  # Helm waits for Pods
 GOES_ON = re.compile(
     r"^(\w+=\S+ )*seamark (run|edge|agent|console|watch|dev|forwarder|cluster serve|cluster kubelet|dns webhook"
     r"|dns run(?!.*--(once|dry-run)))\b(?!.*--check)|&$|kubectl port-forward"
@@ -46,12 +46,12 @@ class Shell:
         self._program(programs / "seamark", SEAMARK)
         self._program(programs / "kubectl-seamark", SEAMARK)
         (programs / "kubectl").symlink_to(find().kubectl)
-        path = os.pathsep.join([str(programs), os.environ["PATH"], "/usr/sbin"])
-        given = {"HOME": str(directory), "XDG_CACHE_HOME": str(cache_root().parent), "COLUMNS": "200", "PATH": path}
+        path = os.pathsep.join([str(programs), environment.get("PATH", os.environ["PATH"]), "/usr/sbin"])
+        given = {"HOME": str(directory), "XDG_CACHE_HOME": str(cache_root().parent), "COLUMNS": "200"}
         self._shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=directory,
-            env={**os.environ, **given, **environment},
+            env={**os.environ, **given, **environment, "PATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.docs.reading import Command, Save, Step, steps
-from tests.docs.shell import Shell, difference
-from tests.docs.worlds import Words, World, after_external_dns, cluster, dev, with_an_edge, with_name_server, with_ports
-from tools.setup import ROOT
+from tests.docs.following import ON_AN_INSTALLATION, PAGES, follow, passed
+from tests.docs.shell import difference
+from tests.docs.worlds import World, after_external_dns, cluster, dev, with_an_edge, with_name_server, with_ports
 
-# What can't be run here, by the beginning of the command; and why.
+# What can't be run here, by the page and the beginning of the command; and why.
 NOT_HERE = {
-    "make test": "it would run itself",
-    "docker": "there is no container engine here",
-    "helm": "there is no Helm here; tests/install tries what the chart makes on a real control plane",
-    "make run": "tests/cluster/test_dev.py starts what it starts; its set-up is that of the stage",
-}
-# The same for single pages.
-NOT_HERE_ON = {
+    "README.md": {
+        "make test": "it would run itself",
+        "make run": "tests/cluster/test_dev.py starts what it starts; its set-up is that of the stage",
+    },
     "docs/guides/cluster.md": {
         "seamark cluster kubelet": "tests/cluster/test_kubelet.py does, in a network of its own"
-    },
-    "docs/guides/install.md": {
-        "seamark status": "it comes after what Helm would have installed",
-        "cat kustomization.yaml": "the file is the reader's own",
-        "kubectl": "it needs the image; tests/install applies deploy/ on a real control plane",
     },
     "docs/guides/loadbalancer.md": {
         "curl": "the agent would have to run in a Pod; tests/cluster/test_loadbalancer_whole.py has it there",
@@ -45,69 +34,16 @@ WORLDS: dict[str, World] = {
     "docs/migration/external-dns.md": after_external_dns,
     "docs/migration/ngrok-operator.md": with_an_edge,
 }
-GIVEN = Path(__file__).parent / "given"  # what was there before, by the name of the page
-PAGES = [ROOT / "README.md", ROOT / "docs" / "concepts.md"]
-PAGES += [page for folder in ("guides", "migration") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
-WITH_COMMANDS = {
-    str(page.relative_to(ROOT)): page for page in PAGES if any(isinstance(one, Command) for one in steps(page))
-}
 
 
-def reason(page: str, command: Command) -> str:
-    """Why it is not run; empty if it is."""
-    known = NOT_HERE | NOT_HERE_ON.get(page, {})
-    return next((why for begin, why in known.items() if command.text.startswith(begin)), "")
-
-
-@contextmanager
-def followed(page: str, directory: Path) -> Iterator[tuple[Shell, Words]]:
-    """A directory with the repository's examples, and what the page takes for granted."""
-    for name in ("examples", "docs"):
-        (directory / name).symlink_to(ROOT / name)
-    with WORLDS.get(page, cluster)(directory) as (environment, words):
-        shell = Shell(directory, environment)
-        try:
-            if (given := GIVEN / f"{Path(page).stem}.sh").exists():
-                shell.follow(Command(f"bash -e {given}", (), 0))
-            yield shell, words
-        finally:
-            shell.close()
-
-
-def here(step: Step, words: Words) -> Step:
-    """With this machine's words in the place of the page's."""
-
-    def said(text: str) -> str:
-        for theirs, ours in words.items():
-            text = text.replace(theirs, ours)
-        return text
-
-    if isinstance(step, Save):
-        return Save(step.name, said(step.text), step.line)
-    return Command(said(step.text), tuple(said(line) for line in step.shown), step.line)
-
-
-@pytest.mark.parametrize("page", WITH_COMMANDS)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ON_AN_INSTALLATION])
 def test_every_command_of_a_page_does_what_the_page_says(page: str, tmp_path: Path) -> None:
-    with followed(page, tmp_path) as (shell, words):
-        for step in steps(WITH_COMMANDS[page]):
-            if isinstance(step, Save):
-                saved = here(step, words)
-                assert isinstance(saved, Save)
-                (tmp_path / saved.name).write_text(saved.text)
-            elif not reason(page, step):
-                wanted = here(step, words)
-                assert isinstance(wanted, Command)
-                shell.follow(wanted)
+    follow(page, tmp_path, WORLDS.get(page, cluster), NOT_HERE.get(page, {}))
 
 
-def test_nothing_is_left_out_for_a_reason_that_has_passed() -> None:
-    every = [(page, one) for page in WITH_COMMANDS for one in steps(WITH_COMMANDS[page]) if isinstance(one, Command)]
-    for begin in NOT_HERE:
-        assert any(one.text.startswith(begin) for _, one in every), begin
-    for of, known in NOT_HERE_ON.items():
-        for begin in known:
-            assert any(page == of and one.text.startswith(begin) for page, one in every), (of, begin)
+@pytest.mark.parametrize("page", NOT_HERE)
+def test_nothing_is_left_out_for_a_reason_that_has_passed(page: str) -> None:
+    assert passed(page, NOT_HERE[page]) == []
 
 
 def test_what_a_page_shows_is_compared_loosely() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,12 @@ from tests.cluster.kubelet_machine import running_machine
 from tests.install.helm import Site
 from tools.helm import built
 
+NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: everybody needs the right to list
 SOURCE = str(Path(seamark.__file__).parents[1])
+PROGRAMS = str(Path(sys.executable).parent)  # `python` of the image
 PROGRAM = {
     "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],
-    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1"},
+    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.pathsep.join((PROGRAMS, os.defpath))},
 }
 
 
@@ -32,6 +35,10 @@ def helm() -> Path:
 def site(helm: Path) -> Iterator[Site]:
     """One cluster for the session; each test installs into a namespace of its own, or cleans up."""
     definitions()  # while there is a way out of this machine
-    table = {"seamark:*": PROGRAM, "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]}}
-    with running_machine(table=table, users=(User("alice"), User("bob"))) as machine:
+    table = {
+        "seamark:*": PROGRAM,
+        "registry.example.com/seamark:*": PROGRAM,
+        "docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]},
+    }
+    with running_machine(table=table, users=(User("alice"), User("bob")), server=(NO_STREAMS,)) as machine:
         yield Site(machine, helm)

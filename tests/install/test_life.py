@@ -11,15 +11,20 @@ import subprocess
 import sys
 import tarfile
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.cluster.requests import eventually
+from seamark.core.rbac import Grant
+from seamark.families.sample.family import GREETING
+from tests.cluster.requests import eventually, install
+from tests.cluster.rights import refused, used
 from tests.install.cases import FAMILIES, only
 from tests.install.helm import CHART, NAMESPACE, Site
+from tests.install.rights import granted, user
 
 READY_WITHIN = 90.0  # on a machine that is busy with other things; what it took is printed
 RECORD = {
@@ -51,6 +56,16 @@ WHOLE: dict[str, Any] = {
 }
 WHOLE["families"]["dns"] |= ZONE
 WHOLE["families"]["gateway"] |= {"serviceType": "ClusterIP"}
+ENDPOINT = {
+    "apiVersion": "ngrok.k8s.ngrok.com/v1alpha1",
+    "kind": "AgentEndpoint",
+    "metadata": {"name": "secure", "namespace": "default"},
+    "spec": {
+        "url": "tls://secure.example.test",
+        "upstream": {"url": "tcp://shop.default:80"},
+        "tlsTermination": {"serverCertificateRef": {"name": "served"}},
+    },
+}
 GATEWAY = {
     "apiVersion": "gateway.networking.k8s.io/v1",
     "kind": "Gateway",
@@ -95,8 +110,13 @@ def test_with_defaults_the_control_plane_is_ready_at_once(site: Site, capsys: py
     eventually(lambda: condition(site, "dnsendpoint", "www", "Ready") == "True", "a record is served", 60)
 
 
-def test_an_older_version_is_upgraded_and_brought_back_with_objects_in_place(site: Site, tmp_path: Path) -> None:
+def test_an_uninstall_that_was_cut_off_is_finished_by_the_next_attempt(site: Site) -> None:
+    site.machine.plane.kubectl("delete", "secret", "-n", NAMESPACE, "seamark-ca", "seamark-xds")
     site.uninstall()
+    eventually(lambda: not everything_of(site), "nothing is left", 60)
+
+
+def test_an_older_version_is_upgraded_and_brought_back_with_objects_in_place(site: Site, tmp_path: Path) -> None:
     older = previous(tmp_path / "older")
     where = ("--namespace", NAMESPACE, "--wait", "--timeout=180s")
     site.run("install", "seamark", str(older), *where, values={"families": {"dns": ZONE}})
@@ -142,18 +162,25 @@ def shop(site: Site) -> Any:
 
 def test_with_everything_on_all_of_it_works(site: Site) -> None:
     site.uninstall()
+    install(site.machine.plane, GREETING)  # no family of the chart has it; the console shows it where it is
     site.install("seamark", WHOLE)
     apply(site, SERVICE)
     apply(site, GATEWAY)
+    everything_works(site)
+    ours = [
+        one for one in site.objects("services,dnsendpoints", "-n=default") if one["metadata"]["name"] != "kubernetes"
+    ]
+    assert all(one["metadata"].get("finalizers") for one in ours)
+
+
+def everything_works(site: Site) -> None:
+    """An object of each family that has one here, and every part."""
+    eventually(lambda: condition(site, "dnsendpoint", "www", "Ready") == "True", "the record is served", 90)
     eventually(lambda: shop(site), "the Service has an address at the edge", 90)
     eventually(lambda: condition(site, "kubernetesoperator", "seamark", "Ready", NAMESPACE) == "True", "registered", 90)
     eventually(lambda: condition(site, "gateway", "front", "Programmed") == "True", "an Envoy serves the gateway", 90)
     parts = ("agent", "bindings-forwarder", "console", "edge")
     eventually(lambda: all(ready(site, part, 1) for part in parts), "every part is ready", 90)
-    ours = [
-        one for one in site.objects("services,dnsendpoints", "-n=default") if one["metadata"]["name"] != "kubernetes"
-    ]
-    assert all(one["metadata"].get("finalizers") for one in ours)
 
 
 def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_path: Path) -> None:
@@ -177,11 +204,63 @@ def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_pat
         assert not [name for name, text in texts.items() if secret in text]
 
 
+@pytest.mark.parametrize("part", ["agent", "forwarder", "console"])
+def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part: str) -> None:
+    """The control plane's rights are compared family by family, in tests/cluster."""
+    account, audit, kubectl = f"seamark-{part}", site.machine.plane.audit, site.machine.plane.kubectl
+    if part == "agent":
+        apply(site, ENDPOINT)  # it names a Secret
+    elif part == "console":
+        see(site)
+
+    def unused() -> list[Grant]:
+        return sorted(rights - used(audit.entries(), user(account)))
+
+    rights = granted(site, account)
+    assert rights
+    try:
+        eventually(lambda: not unused(), "every right is used", 30)
+    except AssertionError:
+        raise AssertionError(f"{account} has rights that it never used: {unused()}") from None
+    finally:
+        kubectl("delete", "agentendpoint", "secure", "-n=default", "--ignore-not-found")
+    assert refused(audit.entries(), user(account)) == []
+
+
+def see(site: Site) -> None:
+    """What somebody with a token does who opens the page: it begins with all that they may see."""
+    (pod,) = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=console")
+    token = site.machine.plane.user("admin").token
+    url = f"http://{pod['status']['podIP']}:8090/api/stream"
+    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(asked, timeout=30) as page:
+        assert page.readline() == b"event: all\n"
+
+
 def test_an_uninstall_strands_nothing(site: Site) -> None:
     site.uninstall()
+    nothing_is_stranded(site)
+
+
+def nothing_is_stranded(site: Site) -> None:
+    """Users' objects are there, without a word of ours that would hold them; nothing else is."""
     eventually(lambda: not everything_of(site), "nothing is left", 60)
     kinds = "services,dnsendpoints,agentendpoints,cloudendpoints,domains,boundendpoints,kubernetesoperators"
     assert not [one for one in site.objects(kinds, "-A") if one["metadata"].get("finalizers")]
     assert [one["metadata"]["name"] for one in site.objects("dnsendpoints", "-A")] == ["www"]
     assert shop(site) is None
     assert not site.objects("agentendpoints", "-A")
+
+
+def test_families_run_apart_each_under_its_own_account(site: Site) -> None:
+    site.install("seamark", {**WHOLE, "controlPlane": {"replicas": 1, "perFamily": True}})
+    pods = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=control-plane")
+    accounts = {f"seamark-{name}" for name in (*FAMILIES, "score-registrar", "score-mirror", "score-runtime")}
+    accounts = (accounts - {"seamark-score"}) | {"seamark-score-orchestrator"}
+    assert {pod["spec"]["serviceAccountName"] for pod in pods} == accounts
+    assert len(pods) == len(accounts)
+    eventually(lambda: ready(site, "control-plane", len(accounts)), "every family is ready", READY_WITHIN)
+    everything_works(site)
+
+    site.uninstall()
+    nothing_is_stranded(site)

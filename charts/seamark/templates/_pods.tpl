@@ -135,17 +135,19 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
 {{- if .Values.edge.enabled }}true{{ else }}{{ .Values.externalEdge.ca }}{{ end -}}
 {{- end }}
 
-{{/* The files that families read. Takes a list: root, families. */}}
+{{/* The files that families read. Takes a list: root, families, whether they may be missing. */}}
 {{- define "seamark.familyVolumes" -}}
 - name: tmp
   emptyDir: {}
 {{- if has "gateway" (index . 1) }}
 - name: xds
-  secret: {secretName: {{ include "seamark.name" (index . 0) }}-xds}
+  secret: {secretName: {{ include "seamark.name" (index . 0) }}-xds, optional: {{ index . 2 }}}
 {{- end }}
 {{- if or (has "loadbalancer" (index . 1)) (has "bindings" (index . 1)) }}
 - name: edge
-  secret: {{ include "seamark.edgeItems" (list (index . 0) "api-key") | nindent 4 }}
+  secret:
+    {{- include "seamark.edgeItems" (list (index . 0) "api-key") | nindent 4 }}
+    optional: {{ index . 2 }}
 {{- end }}
 {{- end }}
 

@@ -21,20 +21,11 @@ class TemplateContainer(Container, frozen=True, kw_only=True):
     resources: Compute = Compute()
 
 
-class ClaimVolume(Wire, frozen=True, kw_only=True):
-    claim_name: str
-    read_only: bool = False
-
-
-class TemplateVolume(Volume, frozen=True, kw_only=True):
-    persistent_volume_claim: ClaimVolume | None = None
-
-
 class TemplateSpec(Wire, frozen=True, kw_only=True):
     OURS: ClassVar = ("volumes",)
 
     containers: tuple[TemplateContainer, ...] = ()
-    volumes: tuple[TemplateVolume, ...] | None = None
+    volumes: tuple[Volume, ...] | None = None
 
 
 class TemplateMeta(Wire, frozen=True, kw_only=True):

@@ -217,6 +217,8 @@ class Container(Wire, frozen=True, kw_only=True):
     liveness_probe: Probe | None = None
     lifecycle: Lifecycle | None = None
     restart_policy: str = ""
+    stdin: bool = False
+    stdin_once: bool = False
 
     def port(self, wanted: int | str) -> int | None:
         """The number of a port that is given by number or name."""
@@ -280,6 +282,11 @@ class HostPath(Wire, frozen=True, kw_only=True):
     type: str | None = None
 
 
+class ClaimVolume(Wire, frozen=True, kw_only=True):
+    claim_name: str
+    read_only: bool = False
+
+
 class Volume(Wire, frozen=True, kw_only=True):
     name: str
     config_map: ConfigMapFiles | None = None
@@ -288,6 +295,7 @@ class Volume(Wire, frozen=True, kw_only=True):
     downward_api: DownwardFiles | None = field(default=None, name="downwardAPI")
     empty_dir: dict[str, Any] | None = None
     host_path: HostPath | None = None
+    persistent_volume_claim: ClaimVolume | None = None
 
 
 class ReadinessGate(Wire, frozen=True, kw_only=True):

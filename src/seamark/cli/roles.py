@@ -8,20 +8,14 @@ import typer
 import yaml
 
 from seamark.cli.families import FAMILIES, chosen
-from seamark.console.graph import graph
 from seamark.core.family import Family
 from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
-from seamark.core.source import Reports
+from seamark.lifecycle.parts import console_grants
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these families; all if none is named.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator's own namespace.")]
 
 RBAC = "rbac.authorization.k8s.io"
-REVIEWS = {
-    Grant("authentication.k8s.io", "tokenreviews", "create"),
-    Grant("authorization.k8s.io", "subjectaccessreviews", "create"),
-}
-
 
 Console = Annotated[bool, typer.Option("--console", help="With the rights of the console that the operator serves.")]
 
@@ -47,7 +41,7 @@ def family_role(family: Family, namespace: str) -> list[dict[str, Any]]:
 
 def console_role(namespace: str) -> list[dict[str, Any]]:
     """It follows what it shows, and asks who somebody is and what they may see."""
-    return role("seamark-console", grants(graph(Reports("console"))) | REVIEWS, "", namespace)
+    return role("seamark-console", console_grants(), "", namespace)
 
 
 def leader_role(namespace: str) -> list[dict[str, Any]]:

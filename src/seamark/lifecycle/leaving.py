@@ -82,10 +82,10 @@ async def leave(transport: Transport, plan: Plan) -> list[str]:
                 await _let_go(client, declared)
     if any(family.name == "gateway" for family in plan.families):
         await _remove_envoys(client, plan.namespace)
-    for name in plan.secrets:
-        await _remove(client, Secret, Key(plan.namespace, name))
     for name in plan.leases:
         await _remove(client, Lease, Key(plan.namespace, name))
+    for name in plan.secrets:  # at the very end: whoever tries again after a failure needs them
+        await _remove(client, Secret, Key(plan.namespace, name))
     return left
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,6 +14,8 @@ import structlog
 
 from seamark.api.core import Binding, BindingTarget, ConfigMap, Pod, Secret, TokenFile
 from seamark.api.meta import Key, ObjectMeta, document
+from seamark.api.volumes import BoundClaim, PersistentVolume
+from seamark.cluster.kubelet.environment import NotConfigured
 from seamark.cluster.kubelet.host import Host
 from seamark.cluster.kubelet.life import Life
 from seamark.cluster.kubelet.status import judge
@@ -219,6 +222,20 @@ class Kubelet:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         answer = await self._send("POST", path, body)
         return str(msgspec.json.decode(answer)["status"]["token"]).encode()
+
+    async def claimed(self, claim: Key) -> Path:
+        """The directory of this machine that a claim stands for."""
+        try:
+            volume = (await self._client.get(BoundClaim, claim)).spec.volume_name
+            if not volume:
+                raise NotConfigured(f'persistentvolumeclaim "{claim.name}" is not bound; nothing is provisioned here')
+            found = (await self._client.get(PersistentVolume, Key("", volume))).spec
+        except Gone as error:
+            raise NotConfigured(error.message) from None
+        place = found.host_path or found.local
+        if place is None:
+            raise NotConfigured(f'persistentvolume "{volume}" is no directory of this machine (hostPath or local)')
+        return Path(place.path)
 
     async def _send(self, method: str, path: str, body: object) -> bytes:
         """Requests that the client has no verb for."""

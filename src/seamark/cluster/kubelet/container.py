@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -94,6 +94,25 @@ class ContainerLife:
     def stop(self) -> None:
         if self.running is not None and self._stopping is None:
             self._stopping = asyncio.get_running_loop().create_task(self._stop())
+
+    def beside(self, command: Sequence[str], *, stdin: bool = False) -> Launch | None:
+        """How to start another command in the same surroundings; None while the container does not run."""
+        if self._launch is None or self.running is None:
+            return None
+        return replace(self._launch, argv=command, stdin=stdin)
+
+    async def open(self, launch: Launch) -> asyncio.subprocess.Process:
+        return await self._around.host.runtime.open(launch)
+
+    def give(self, data: bytes) -> None:
+        """Input for its program; the last of it is empty. Nobody takes it from a container without `stdin`."""
+        way = None if self.running is None else self.running.input
+        if way is None:
+            return
+        if data:
+            way.write(data)
+        elif self._container.stdin_once:
+            way.close()
 
     def kill(self) -> None:
         if self.running is not None:
@@ -233,9 +252,10 @@ class ContainerLife:
         self._around.host.warn(self._around.pod, "Unhealthy", f"{which} probe failed: {words}")
 
     async def _execute(self, command: tuple[str, ...], timeout: float) -> tuple[int, str]:
-        if self._launch is None:
+        launch = self.beside(command)
+        if launch is None:
             return 1, "the container does not run"
-        return await self._around.host.runtime.execute(replace(self._launch, argv=command), timeout)
+        return await self._around.host.runtime.execute(launch, timeout)
 
     # ---- the end
 

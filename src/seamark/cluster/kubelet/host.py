@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seamark.api.core import Container, Pod, TokenFile
+from seamark.api.meta import Key
 from seamark.cluster.kubelet.environment import Lookup, Standing, command_line, environment
 from seamark.cluster.kubelet.images import Image, Images, filled
 from seamark.cluster.kubelet.runtime import Launch, Mount, Runtime
@@ -41,6 +42,7 @@ class Host:
     clock: Clock
     lookup: Callable[[str], Lookup]  # by namespace
     token: Callable[[Pod, TokenFile], Awaitable[bytes]]
+    claimed: Callable[[Key], Awaitable[Path]]  # the directory that a claim stands for
     warn: Callable[[Pod, str, str], None]  # an event: reason and message
     resolver: Resolver | None = None
     backoff: float = 10.0  # seconds before the second restart in a row; doubles up to five minutes
@@ -92,7 +94,8 @@ class Surroundings:
         elif host.resolver is not None and pod.spec.dns_policy != "Default":
             mounts.append(Mount(self.directory / "resolv.conf", RESOLV_CONF, read_only=True))
         staging = self.directory / "rootfs"
-        return Launch(argv, env, cwd, self.place, mounts, staging, self.log(container.name, restarts))
+        log = self.log(container.name, restarts)
+        return Launch(argv, env, cwd, self.place, mounts, staging, log, container.stdin)
 
     def mounts(self, container: Container) -> list[Mount]:
         return [

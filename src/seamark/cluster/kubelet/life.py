@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 from seamark.api.core import Container, Pod, TokenFile, Volume
+from seamark.api.meta import Key
 from seamark.cluster.kubelet import volumes
 from seamark.cluster.kubelet.container import RECHECK, ContainerLife, Ending
 from seamark.cluster.kubelet.environment import NotConfigured
@@ -222,6 +223,10 @@ class Life:
                     path.mkdir(parents=True)
 
     async def _fill_volume(self, around: Surroundings, volume: Volume) -> None:
+        if volume.persistent_volume_claim is not None:
+            claim = Key(self.pod.metadata.namespace, volume.persistent_volume_claim.claim_name)
+            _link(around.volume(volume.name), await self._host.claimed(claim))
+            return
         wanted = volumes.contents(self.pod, volume, self._host.lookup(self.pod.metadata.namespace), around.standing)
         directory: Path = around.volume(volume.name)
         if wanted.host is not None:
@@ -244,3 +249,11 @@ class Life:
             self._tokens[(volume, wanted.path)] = (token, loop.time() + lasts)
             self._timers.append(loop.call_later(lasts, self.refresh))
         return token
+
+
+def _link(path: Path, directory: Path) -> None:
+    """What is there belongs to the claim, and stays when the Pod goes."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_symlink():
+        path.symlink_to(directory)

@@ -14,7 +14,7 @@ import structlog
 
 from seamark.api.core import ConfigMap, Pod, Secret, Service, TokenFile
 from seamark.api.discovery import EndpointSlice
-from seamark.api.meta import Object
+from seamark.api.meta import Key, Object
 from seamark.cluster.dns.answers import Answers
 from seamark.cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
 from seamark.cluster.dns.server import DnsServer
@@ -68,7 +68,8 @@ class MachineSettings:
     """Pods without processes."""
     backoff: float = 10.0
     pki: Path | None = None
-    """The authority that the API server's flags name; without one, logs are given to anybody who can reach the port."""
+    """The authority that the API server's flags name. Without one, anybody who can reach the port may read logs, and
+    nobody run commands."""
 
 
 def network_of(settings: MachineSettings) -> Network:
@@ -165,6 +166,9 @@ class Machine:
     async def _token(self, pod: Pod, wanted: TokenFile) -> bytes:
         return await self.kubelet.token(pod, wanted)
 
+    async def _claimed(self, claim: Key) -> Path:
+        return await self.kubelet.claimed(claim)
+
     def _host(self, settings: MachineSettings, images: Images) -> Host:
         api = str(next(ipaddress.ip_network(settings.services).hosts()))
         resolver = Resolver(self.dns, settings.domain) if self.dns else None
@@ -177,6 +181,7 @@ class Machine:
             clock=self._clock,
             lookup=lambda namespace: Namespaced(namespace, self.config_maps, self.secrets),
             token=self._token,
+            claimed=self._claimed,
             warn=lambda pod, reason, message: self._events.notice(pod, Notice(reason, message)),
             resolver=resolver,
             backoff=settings.backoff,

@@ -14,6 +14,7 @@ import seamark
 from seamark.api.coordination import Lease
 from seamark.api.core import Node, NodeSpec
 from seamark.api.meta import Key, ObjectMeta
+from seamark.cluster.kubelet.sessions import FEATURE
 from seamark.core.client import Client
 from seamark.core.clock import Clock, micro_timestamp, timestamp
 from seamark.core.errors import Exists, SeamarkError
@@ -116,6 +117,7 @@ class NodeReporter:
         }
         if settings.port:
             status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": settings.port}}
+            status["declaredFeatures"] = [FEATURE]
         return status
 
 

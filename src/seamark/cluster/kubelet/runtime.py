@@ -17,6 +17,7 @@ from seamark.cluster.kubelet.logs import LogWriter
 from seamark.cluster.network import namespaces
 from seamark.cluster.network.pods import Place
 from seamark.core.clock import Clock
+from seamark.core.errors import UserError
 
 LAUNCHER = str(Path(__file__).with_name("launch.py"))
 STREAMS = {1: "stdout", 2: "stderr"}
@@ -41,6 +42,7 @@ class Launch:
     mounts: Sequence[Mount]
     staging: Path
     log: Path
+    stdin: bool = False  # whether somebody may give it input
 
 
 class Running(Protocol):
@@ -48,6 +50,7 @@ class Running(Protocol):
 
     pid: int
     exited: asyncio.Future[int]
+    input: asyncio.WriteTransport | None  # where what it reads is written, if it was started so
 
     def signal(self, number: int) -> None: ...
 
@@ -58,6 +61,8 @@ class Runtime(Protocol):
     async def start(self, launch: Launch) -> Running: ...
 
     async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]: ...
+
+    async def open(self, launch: Launch) -> asyncio.subprocess.Process: ...
 
 
 class ProcessRuntime:
@@ -76,7 +81,11 @@ class ProcessRuntime:
         log = LogWriter(launch.log, self._clock)
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
-            lambda: _Output(log), *_command(launch), stdin=None, env=dict(launch.env), start_new_session=True
+            lambda: _Output(log),
+            *_command(launch),
+            stdin=asyncio.subprocess.PIPE if launch.stdin else None,
+            env=dict(launch.env),
+            start_new_session=True,
         )
         return _Process(transport, protocol)
 
@@ -100,6 +109,18 @@ class ProcessRuntime:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
         return process.returncode or 0, said[:KEPT_OUTPUT].decode(errors="replace").strip()
+
+    async def open(self, launch: Launch) -> asyncio.subprocess.Process:
+        """Starts a command beside the container, in its surroundings, for whoever talks with it and ends it."""
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            *_command(launch),
+            stdin=pipe if launch.stdin else asyncio.subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            env=dict(launch.env),
+            start_new_session=True,
+        )
 
 
 class _Output(asyncio.SubprocessProtocol):
@@ -130,6 +151,7 @@ class _Process:
     def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Output) -> None:
         self.pid = transport.get_pid()
         self.exited = protocol.exited
+        self.input = cast("asyncio.WriteTransport | None", transport.get_pipe_transport(0))
         self._transport = transport
         self.exited.add_done_callback(self._ended)
 
@@ -153,10 +175,14 @@ class StubRuntime:
     async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]:
         return 0, ""
 
+    async def open(self, launch: Launch) -> asyncio.subprocess.Process:
+        raise UserError("Pods of this node have no processes")
+
 
 class _Stub:
     def __init__(self) -> None:
         self.pid = 0
+        self.input: asyncio.WriteTransport | None = None
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def signal(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""The kubelet's own API, as far as the API server needs it: containers' logs."""
+"""The kubelet's own API, as far as the API server needs it: containers' logs, and commands in them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from aiohttp import web
 
 from seamark.api.meta import Key
+from seamark.cluster.kubelet import sessions
+from seamark.cluster.kubelet.container import ContainerLife
 from seamark.cluster.kubelet.life import Life
 from seamark.cluster.kubelet.logs import LogQuery, read
 from seamark.cluster.kubelet.status import Waiting
@@ -17,12 +19,16 @@ from seamark.core.errors import UserError
 
 
 class KubeletServer:
-    """Serves logs over HTTPS until closed, to whoever shows a certificate of `client_ca` (empty: to anybody)."""
+    """Serves logs, `exec` and `attach` over HTTPS until closed.
+
+    Whoever asks shows a certificate of `client_ca`. Without one, anybody may read logs, and nobody run commands.
+    """
 
     def __init__(self, lives: Mapping[Key, Life], clock: Clock) -> None:
         self._lives = lives
         self._clock = clock
         self._runner: web.AppRunner | None = None
+        self._knows = False  # who asks
 
     async def start(self, host: str, port: int, certificate: tuple[Path, Path], client_ca: Path | None = None) -> int:
         """Listens, and says on which port (0: any)."""
@@ -31,9 +37,12 @@ class KubeletServer:
         if client_ca is not None:
             context.load_verify_locations(client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
+            self._knows = True
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._logs)
+        app.router.add_get("/exec/{namespace}/{pod}/{container}", self._exec)
+        app.router.add_get("/attach/{namespace}/{pod}/{container}", self._attach)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
         await self._runner.setup()
         site = web.TCPSite(self._runner, host, port, ssl_context=context)
@@ -54,6 +63,25 @@ class KubeletServer:
 
     async def _healthz(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok")
+
+    async def _exec(self, request: web.Request) -> web.StreamResponse:
+        found = self._running(request)
+        return found if isinstance(found, web.Response) else await sessions.execute(request, found[0])
+
+    async def _attach(self, request: web.Request) -> web.StreamResponse:
+        found = self._running(request)
+        return found if isinstance(found, web.Response) else await sessions.attach(request, *found)
+
+    def _running(self, request: web.Request) -> tuple[ContainerLife, Path] | web.Response:
+        """A container that runs, and its log; or the answer that there is none."""
+        if not self._knows:
+            return web.Response(status=403, text="no authority was given by which it could be known who asks\n")
+        where = request.match_info
+        life, name = self._lives.get(Key(where["namespace"], where["pod"])), where["container"]
+        container = None if life is None else life.containers.get(name)
+        if life is None or container is None or container.running is None:
+            return web.Response(status=404, text=f"container {name} does not run on this node\n")
+        return container, life.directory / "logs" / name / f"{container.facts.restarts}.log"
 
     async def _logs(self, request: web.Request) -> web.StreamResponse:
         where = request.match_info

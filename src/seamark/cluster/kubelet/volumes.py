@@ -55,7 +55,7 @@ def contents(pod: Pod, volume: Volume, lookup: Lookup, standing: Standing) -> Co
         return _projected(pod, volume.projected.sources or (), lookup, standing)
     raise NotConfigured(
         f'volume "{volume.name}" is of a kind that this node can\'t mount; '
-        "it has emptyDir, configMap, secret, downwardAPI, projected and hostPath"
+        "it has emptyDir, configMap, secret, downwardAPI, projected, hostPath and persistentVolumeClaim"
     )
 
 

@@ -73,8 +73,17 @@ def open_bridge(address: str, network: str) -> None:
     length = network.partition("/")[2]
     namespaces.ip(
         (
-            f"link add {BRIDGE} type bridge",
+            f"link add {BRIDGE} address {hardware(address)} type bridge",
             f"address add {address}/{length} dev {BRIDGE}",
             f"link set {BRIDGE} up",
         )
     )
+
+
+def hardware(address: str) -> str:
+    """The link address of whoever has this address, always the same.
+
+    A bridge without one of its own takes that of a port, and another when that port goes; and a Pod may get the address
+    of one that has gone. Whoever had remembered the old one would speak to nobody for half a minute.
+    """
+    return "0a:58:" + ":".join(f"{int(part):02x}" for part in address.split("."))

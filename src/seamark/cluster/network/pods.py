@@ -12,7 +12,7 @@ from typing import Protocol
 
 from seamark.cluster.network import namespaces
 from seamark.cluster.network.addresses import Addresses
-from seamark.cluster.network.closed import BRIDGE, open_bridge
+from seamark.cluster.network.closed import BRIDGE, hardware, open_bridge
 from seamark.core.errors import SeamarkError
 
 SPARE = 4
@@ -129,6 +129,7 @@ class BridgedNetwork:
         namespaces.ip(
             (
                 "link set lo up",
+                f"link set eth0 address {hardware(place.address)}",
                 f"address add {place.address}/{length} dev eth0",
                 "link set eth0 up",
                 f"route add default via {self.node}",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from seamark.api.core import Pod, TokenFile
+from seamark.api.meta import Key
 from seamark.cluster.kubelet.host import Host
 from seamark.cluster.kubelet.images import Image, Images
 from seamark.cluster.kubelet.life import Life
@@ -27,6 +28,7 @@ class Container:
         self.pid = 1
         self.launch = launch
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.input: asyncio.WriteTransport | None = None
         self.signals: list[int] = []
         self._deaf = deaf
 
@@ -55,6 +57,9 @@ class Scripted:
     async def execute(self, launch: Launch, timeout: float) -> tuple[int, str]:
         return 0, ""
 
+    async def open(self, launch: Launch) -> asyncio.subprocess.Process:
+        raise AssertionError("nobody asks for that here")
+
 
 class World:
     def __init__(self, directory: Path, *, deaf: bool = False) -> None:
@@ -71,8 +76,12 @@ class World:
             clock=CLOCK,
             lookup=lambda _namespace: self.known,
             token=self._token,
+            claimed=self._claimed,
             warn=lambda _pod, reason, message: self.warnings.append((reason, message)),
         )
+
+    async def _claimed(self, claim: Key) -> Path:
+        return self.host.directory / "claims" / claim.name
 
     async def _token(self, _pod: Pod, _wanted: TokenFile) -> bytes:
         return b"token"

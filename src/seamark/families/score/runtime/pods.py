@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from seamark.api.apps import ClaimVolume, Compute, TemplateContainer, TemplateVolume
+from seamark.api.apps import Compute, TemplateContainer
 from seamark.api.core import (
+    ClaimVolume,
     ConfigMapFiles,
     EnvVar,
     EnvVarSource,
@@ -17,6 +18,7 @@ from seamark.api.core import (
     KeyToPath,
     Probe,
     SecretFiles,
+    Volume,
     VolumeMount,
 )
 from seamark.families.score.runtime.quantity import canonical
@@ -130,17 +132,17 @@ def mounts(name: str, one: Json) -> tuple[VolumeMount, ...]:
     return (*of_files, *of_volumes)
 
 
-def volumes(workload: str, values: Json) -> tuple[TemplateVolume, ...]:
-    found: list[TemplateVolume] = []
+def volumes(workload: str, values: Json) -> tuple[Volume, ...]:
+    found: list[Volume] = []
     for name, one in sorted(values.get("containers", {}).items()):
         if own := contents(one):
             files = ConfigMapFiles(name=f"{workload}.{name}.files", items=items(own))
-            found.append(TemplateVolume(name=f"files-{name}", config_map=files))
+            found.append(Volume(name=f"files-{name}", config_map=files))
         for each in one.get("files") or ():
             if "secret" in each:
                 secret = SecretFiles(secret_name=each["secret"], items=items([each]))
-                found.append(TemplateVolume(name=file_volume(name, each), secret=secret))
+                found.append(Volume(name=file_volume(name, each), secret=secret))
     for volume in values.get("volumes", ()):
         claim = ClaimVolume(claim_name=volume["source"])
-        found.append(TemplateVolume(name=f"volume-{volume['key']}", persistent_volume_claim=claim))
+        found.append(Volume(name=f"volume-{volume['key']}", persistent_volume_claim=claim))
     return tuple(found)
