@@ -127,7 +127,12 @@ def workloads() -> Crowd:
         scene.make(Workload, name, {"containers": {"web": {"image": "seamark.dev/echo:v1"}}})
 
     kinds = (Workload, WorkloadExposure, WorkloadPlan)
-    return Crowd(scene, without_runtime(), comes, lambda name: scene.delete(Workload, name), kinds)
+
+    def goes(name: str) -> None:
+        for kind in kinds:  # nobody collects garbage here
+            scene.delete(kind, name)
+
+    return Crowd(scene, without_runtime(), comes, goes, kinds)
 
 
 async def _answers(_address: str, _port: int) -> None:
