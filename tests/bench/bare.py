@@ -80,9 +80,13 @@ class Bare:
         return [decoder.decode(raw) for raw in listed.items]
 
     async def delete_all(self, resource: Resource, namespace: str) -> None:
-        async with self.session.delete(self.url(resource.path(namespace))) as response:
-            if response.status >= 300:
-                raise SeamarkError(f"{resource} can't be deleted: {await response.text()}")
+        """Of thousands the server deletes what it can in its time, and the rest when it is asked again."""
+        while True:
+            async with self.session.delete(self.url(resource.path(namespace))) as response:
+                if response.status < 300:
+                    return
+                if response.status != 504:
+                    raise SeamarkError(f"{resource} can't be deleted: {await response.text()}")
 
     async def warm(self) -> None:
         """Opens as many connections as will be used, so that no measurement pays for their handshakes."""
