@@ -305,6 +305,16 @@ def parent(scene: Scene, type_: str) -> Json:
     return next((dict(one) for one in parents[0]["conditions"] if one["type"] == type_), {})
 
 
+async def granted_and_revoked(scene: Scene, source: str, target: str, shown: Callable[[], Json]) -> None:
+    """What is shown of the attacker's reference into the victim's namespace follows the victim's grant, both ways."""
+    await until(lambda: shown().get("reason") == "RefNotPermitted", "it is refused")
+    lets = {"group": "gateway.networking.k8s.io", "kind": source, "namespace": ATTACKER}
+    scene.make(ReferenceGrant, "lets", {"from": [lets], "to": [{"group": "", "kind": target}]}, VICTIM)
+    await until(lambda: shown().get("status") == "True", "the grant lets it")
+    scene.delete(ReferenceGrant, "lets", VICTIM)
+    await until(lambda: shown().get("reason") == "RefNotPermitted", "it is revoked")
+
+
 def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None:
     scene = gateway_scene()
 
@@ -315,12 +325,7 @@ def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None
         backend = {"name": "web", "namespace": VICTIM, "port": 80}
         spec = {"parentRefs": [{"name": "gateway"}], "rules": [{"backendRefs": [backend]}]}
         scene.make(HTTPRoute, "route", spec, ATTACKER)
-        await until(lambda: parent(scene, "ResolvedRefs").get("reason") == "RefNotPermitted", "it is refused")
-        source = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": ATTACKER}
-        scene.make(ReferenceGrant, "lets", {"from": [source], "to": [{"group": "", "kind": "Service"}]}, VICTIM)
-        await until(lambda: parent(scene, "ResolvedRefs").get("status") == "True", "the grant lets it")
-        scene.delete(ReferenceGrant, "lets", VICTIM)
-        await until(lambda: parent(scene, "ResolvedRefs").get("reason") == "RefNotPermitted", "it is revoked")
+        await granted_and_revoked(scene, "HTTPRoute", "Service", lambda: parent(scene, "ResolvedRefs"))
 
     story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
 
@@ -345,12 +350,7 @@ def test_a_certificate_of_another_namespace_needs_a_grant_and_goes_with_it(tmp_p
 
     async def play(_operator: Operator) -> None:
         certified(scene, "lent")
-        await until(lambda: listener(scene, "lent").get("reason") == "RefNotPermitted", "it is refused")
-        source = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "namespace": ATTACKER}
-        scene.make(ReferenceGrant, "lets", {"from": [source], "to": [{"group": "", "kind": "Secret"}]}, VICTIM)
-        await until(lambda: listener(scene, "lent").get("status") == "True", "the grant lets it")
-        scene.delete(ReferenceGrant, "lets", VICTIM)
-        await until(lambda: listener(scene, "lent").get("reason") == "RefNotPermitted", "it is revoked")
+        await granted_and_revoked(scene, "Gateway", "Secret", lambda: listener(scene, "lent"))
 
     story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
 
