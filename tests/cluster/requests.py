@@ -52,7 +52,7 @@ def document(body: bytes) -> dict[str, Any]:
     return found
 
 
-def eventually(condition: Callable[[], bool], what: str, seconds: float = 30) -> None:
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 90) -> None:
     """Looks until it is so; the message says what was hoped for."""
     deadline = time.monotonic() + seconds
     while not condition():
