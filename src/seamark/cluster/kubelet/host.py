@@ -10,7 +10,7 @@ from seamark.api.core import Container, Pod, TokenFile
 from seamark.api.meta import Key
 from seamark.cluster.kubelet.environment import Lookup, Standing, command_line, environment
 from seamark.cluster.kubelet.images import Image, Images, filled
-from seamark.cluster.kubelet.runtime import Launch, Mount, Runtime
+from seamark.cluster.kubelet.runtime import Launch, Mount, Runtime, kept
 from seamark.cluster.network.pods import Network, Place
 from seamark.core.clock import Clock
 
@@ -88,8 +88,9 @@ class Surroundings:
         mounts = self.mounts(container)
         cwd = container.working_dir
         if not self.isolated:
-            argv, cwd = [rewritten(word, mounts) for word in argv], rewritten(cwd, mounts)
-            env = {name: rewritten(text, mounts) for name, text in env.items()}
+            own = kept(argv, env)
+            argv, cwd = [rewritten(word, mounts, own) for word in argv], rewritten(cwd, mounts, own)
+            env = {name: rewritten(text, mounts, own) for name, text in env.items()}
             mounts = []
         elif host.resolver is not None and pod.spec.dns_policy != "Default":
             mounts.append(Mount(self.directory / "resolv.conf", RESOLV_CONF, read_only=True))
@@ -104,11 +105,14 @@ class Surroundings:
         ]
 
 
-def rewritten(text: str, mounts: Sequence[Mount]) -> str:
+def rewritten(text: str, mounts: Sequence[Mount], own: Sequence[str] = ()) -> str:
     """Without mounts of their own, programs are told the real place of each mounted path.
 
     A mount path is replaced where it begins a word or follows one of `=:,` and a blank, and ends as a path does.
+    What is in the program's own directories stays.
     """
+    if any(text == one or text.startswith(one + "/") for one in own):
+        return text
     for mount in sorted(mounts, key=lambda one: len(one.target), reverse=True):
         text = _replaced(text, mount.target, str(mount.source))
     return text

@@ -1,13 +1,15 @@
 """Becomes a container's process: joins its network, mounts its files, and turns into its program.
 
 Run as a script of its own, `python -I -S launch.py PLAN`, with the container's environment already set. PLAN is JSON:
-`{"argv": [...], "cwd": "/", "network": "/proc/…" or "", "mounts": [[from, to, read_only], …], "staging": "/…"}`.
+`{"argv": [...], "cwd": "/", "network": "/proc/…" or "", "mounts": [[from, to, read_only], …], "kept": ["/…"],
+"staging": "/…"}`.
 It needs the standard library alone, as a container should start within milliseconds.
 
 - It dies with the process that started it: no Pod outlives its kubelet.
 - Mounts are made in a mount namespace of its own; this machine sees none of them. Where a mount point does not exist,
   the nearest directory above it is mirrored (an empty file system with each entry bound into it), and the mount point
   is made there, so that nothing is written into the machine's own directories.
+- The directories in `kept`, of which the program is made, stay where they are, also below a mount that covers them.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ def main(text: str) -> None:
         if plan["network"]:
             join(plan["network"])
         if plan["mounts"]:
-            mount_all([tuple(one) for one in plan["mounts"]], plan["staging"])
+            mount_all([tuple(one) for one in plan["mounts"]], plan["kept"], plan["staging"])
         os.chdir(plan["cwd"] or "/")
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606  that is what it is for
     except FileNotFoundError as error:
@@ -70,12 +72,14 @@ def bind(source: str, target: str, read_only: bool = False) -> None:
         mount("", target, "", MS_BIND | MS_REMOUNT | MS_RDONLY)
 
 
-def mount_all(mounts: list[tuple[str, str, bool]], staging: str) -> None:
+def mount_all(mounts: list[tuple[str, str, bool]], kept: list[str], staging: str) -> None:
     check(_libc.unshare(CLONE_NEWNS), "a mount namespace")
     mount("", "/", "", MS_REC | MS_PRIVATE)
     # Links are followed now: an absolute one (/var/run → /run) would lead out of a mirrored root. Sources are held now:
     # one mount (on /tmp) may cover what another comes from.
     mounts = [(held(source), os.path.realpath(target), read_only) for source, target, read_only in mounts]
+    covered = [path for path in kept if any(path.startswith(target + "/") for _, target, _ in mounts)]
+    mounts += [(held(path), path, False) for path in covered]
     root = ""
     if any(nearest(target) == "/" for _, target, _ in mounts):
         mirror("/", staging)

@@ -190,6 +190,14 @@ class _Stub:
             self.exited.set_result(-number)
 
 
+def kept(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The directories of this machine that a program is made of: no volume of a Pod may hide them from it."""
+    program = Path(argv[0]).parent if argv else Path()
+    imported = map(Path, env.get("PYTHONPATH", "").split(os.pathsep))
+    found = {Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parents[3], program, *imported}
+    return sorted(str(path) for path in found if path.is_absolute() and path.is_dir())
+
+
 def _command(launch: Launch) -> list[str]:
     place = launch.place
     plan = {
@@ -197,6 +205,7 @@ def _command(launch: Launch) -> list[str]:
         "cwd": launch.cwd,
         "network": "" if place.namespace is None else namespaces.path(place.namespace),
         "mounts": [[str(mount.source), mount.target, mount.read_only] for mount in launch.mounts],
+        "kept": kept(launch.argv, launch.env),
         "staging": str(launch.staging),
     }
     return [sys.executable, "-I", "-S", LAUNCHER, json.dumps(plan)]

@@ -27,3 +27,9 @@ MOUNTS = [Mount(Path("/p/v/conf"), "/etc/conf"), Mount(Path("/p/v/deep"), "/etc/
 )
 def test_a_mounted_path_is_rewritten_where_it_is_one(word: str, told: str) -> None:
     assert rewritten(word, MOUNTS) == told
+
+
+def test_what_the_program_is_made_of_stays() -> None:
+    own = ["/etc/conf/.venv"]
+    assert rewritten("/etc/conf/.venv/bin/python", MOUNTS, own) == "/etc/conf/.venv/bin/python"
+    assert rewritten("/etc/conf/.venvs", MOUNTS, own) == "/p/v/conf/.venvs"
