@@ -61,8 +61,11 @@ class Crowd:
     goes: Callable[[str], None]
     kinds: tuple[type[Object], ...]
 
-    def left(self) -> int:
-        return sum(len(self.scene.store.objects(str(kind.RESOURCE))) for kind in self.kinds)
+    def there(self) -> bool:
+        return all(len(self.scene.store.objects(str(kind.RESOURCE))) >= MANY for kind in self.kinds)
+
+    def gone(self) -> bool:
+        return not any(self.scene.store.objects(str(kind.RESOURCE)) for kind in self.kinds)
 
 
 def greetings() -> Crowd:
@@ -166,11 +169,11 @@ async def churn(crowd: Crowd) -> None:
             names = [f"one-{time}-{number}" for number in range(MANY)]
             for name in names:
                 crowd.comes(name)
-            await until(lambda: crowd.left() >= MANY and operator.quiet, "they are there")
+            await until(lambda: crowd.there() and operator.quiet, "they are there")
             await asyncio.sleep(0.5)
             for name in names:
                 crowd.goes(name)
-            await until(lambda: not crowd.left() and operator.quiet, "they are gone")
+            await until(lambda: crowd.gone() and operator.quiet, "they are gone")
             await asyncio.sleep(0.7)  # what lingers, goes
             weights.append(remembered(operator, crowd.declared))
     first, last = weights[1], weights[-1]  # what is made once is there by the second time
