@@ -48,6 +48,7 @@ from tests.dns.running import until
 
 ZONE = "example.test"
 MANY, TIMES = 40, 5
+SWEPT = "Queue._heap"  # from time to time: tests/unit/core/test_queue.py
 EDGE_TIMING = EdgeTiming(poll=0.1, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.1)
 
 
@@ -177,5 +178,9 @@ async def churn(crowd: Crowd) -> None:
             await asyncio.sleep(0.7)  # what lingers, goes
             weights.append(remembered(operator, crowd.declared))
     first, last = weights[1], weights[-1]  # what is made once is there by the second time
-    grown = {place: (first[place], last[place]) for place in last if last[place] > first[place] + 2 * MANY}
+    grown = {
+        place: (first[place], last[place])
+        for place in last
+        if last[place] > first[place] + 2 * MANY and not place.startswith(SWEPT)
+    }
     assert not grown
