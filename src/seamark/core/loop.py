@@ -80,7 +80,7 @@ class Loop:
         self._slice = TimeSlice()
         self._draining = False
         read = {name: map(services.informers.__getitem__, kinds(one)) for name, one in self.waker.controllers.items()}
-        self._behind = Behind(read, self._add)
+        self._behind = Behind(read, self.waker.wake)
         for informer in services.informers.values():
             services.expectations.attach(informer)
         for controller in self.waker.controllers.values():
