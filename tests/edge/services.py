@@ -212,7 +212,12 @@ class Wire:
 
     @staticmethod
     def _pump(one: socket.socket, other: socket.socket) -> None:
-        with suppress(OSError):
+        """An end travels as an end, a reset as the end of both: who waits at the other side must learn of it."""
+        try:
             while data := one.recv(65536):
                 other.sendall(data)
             other.shutdown(socket.SHUT_WR)
+        except OSError:
+            for end in (one, other):
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)

@@ -225,8 +225,7 @@ def test_an_address_is_kept_over_a_restart_of_the_edge(
                 with dial(url, 2) as client:
                     return read_all(client) == b"same place"
 
-            # Agents wait longer with every failure, two minutes before the third try; a busy machine is slow besides.
-            eventually(again, "the endpoint is back at its address", 180, lambda: own_edge.log)
+            eventually(again, "the endpoint is back at its address", 60, lambda: own_edge.log)
     finally:
         wire.close()
 
