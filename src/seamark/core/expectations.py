@@ -3,7 +3,7 @@
 - After a write, its key is not observed again before the cache has seen the write, or a list begun after it.
 - The key waits outside of any worker; when the last of its expectations is met, it is queued if it was asked for.
 - A list may lack what was written and has gone since, or was undone: no change tells of that, so the key is queued.
-- After `bound` seconds `overdue` names what is still missing, and a live read decides (see `core.loop`).
+- After `bound` seconds `overdue` names what is still missing, and a live read decides (see `core.overdue`).
 """
 
 from __future__ import annotations

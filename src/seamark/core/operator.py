@@ -26,8 +26,9 @@ from seamark.core.events import Events
 from seamark.core.expectations import Expectations
 from seamark.core.follow import Follower
 from seamark.core.leader import Leader, LeaseSettings
-from seamark.core.loop import Loop, Services
+from seamark.core.loop import Loop
 from seamark.core.metrics import Metrics, watch_lag
+from seamark.core.passes import Services
 from seamark.core.queue import Item, Queue
 from seamark.core.scope import widest
 from seamark.core.settings import Settings

@@ -88,7 +88,7 @@ BUGS = (
         "every child in the cache is taken for one of ours that is no longer wanted",
         (
             Change(
-                "core/loop.py",
+                "core/passes.py",
                 "for child in view.by(self._owners[(item.kind, kind)], token)]",
                 "for child in self._services.informers[kind].cache]",
             ),

@@ -70,12 +70,13 @@ BUGS = (
         "the outside is called before our finalizer was acknowledged",
         (
             Change(
-                "core/loop.py",
+                "core/passes.py",
                 "        if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):\n",
                 "        services.calls.want(item, obj.uid, wanted.calls)\n"
                 "        if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):\n"
                 "            await asyncio.sleep(0.1)\n",
             ),
+            Change("core/passes.py", "from collections.abc import", "import asyncio\nfrom collections.abc import"),
         ),
     ),
     Bug(
@@ -127,7 +128,7 @@ BUGS = (
         "refusal given up",
         KIND,
         "after a refusal of a child nobody tries again",
-        (Change("core/loop.py", "if trouble is not None or answers.refusals:", "if trouble is not None:"),),
+        (Change("core/passes.py", "if trouble is not None or answers.refusals:", "if trouble is not None:"),),
         first=("sample/0/calm/1:QUOTA",),
     ),
     Bug(
@@ -147,7 +148,11 @@ BUGS = (
         "Retry-After forgotten",
         KIND,
         "a second error in the same pass makes forget what the server has asked for",
-        (Change("core/loop.py", "            self._services.queue.hold(item, trouble.after)\n", "            pass\n"),),
+        (
+            Change(
+                "core/passes.py", "            self._services.queue.hold(item, trouble.after)\n", "            pass\n"
+            ),
+        ),
         first=("sample/0/calm/1:ERROR,2:ERROR,3:ERROR,4:THROTTLE,5:CONFLICT",),
     ),
     Bug(

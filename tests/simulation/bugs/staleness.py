@@ -137,7 +137,7 @@ BUGS = (
         "nobody looks again at the moment when evidence gets old",
         (
             Change(
-                "core/loop.py",
+                "core/passes.py",
                 "        again = min(view.again, self._services.calls.expiry(item))\n",
                 "        again = view.again\n",
             ),
@@ -180,8 +180,8 @@ BUGS = (
         "what a pass has read does not wake its key when it changes",
         (
             Change(
-                "core/loop.py",
-                "        self.waker.dependencies.record(item, view.reads)\n        return found\n",
+                "core/passes.py",
+                "        self._waker.dependencies.record(item, view.reads)\n        return found\n",
                 "        return found\n",
             ),
         ),
