@@ -18,7 +18,7 @@ from seamark.api.bindings import BoundEndpoint
 from seamark.api.core import Service
 from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.core.errors import SeamarkError
-from tests.bench.bare import each, make_and_work
+from tests.bench.families.floors import least, unmark
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Write
@@ -26,7 +26,6 @@ from tests.bench.setting import NAMESPACES, Setting, setting
 from tests.bench.spread import median, spread
 from tests.bench.watcher import watching
 
-MERGE = "application/merge-patch+json"
 N = 300
 UNREACHABLE = 100
 MANY = 5000
@@ -174,16 +173,8 @@ async def until_none(where: Setting, kind: Any, seconds: float = 300) -> float:
 async def floor(where: Setting, n: int) -> float:
     """The same writes by the bare client, object by object."""
     wanted = list(urls(n))
-    async with watching(where.bare, where.scenario, where.namespace, wanted) as watcher:
-        began = time.monotonic()
-        await make_and_work(where.bare, where.scenario, where.namespace, wanted)
-        seconds = await watcher.until(n, PATIENCE * n) - began
-
-    async def unmark(name: str) -> None:
-        path = BoundEndpoint.RESOURCE.path(where.namespace, name)
-        await where.bare.write(Write("PATCH", path, {"metadata": {"finalizers": None}}, MERGE))
-
-    await each(wanted, unmark)
+    seconds = await least(where, wanted, PATIENCE)
+    await unmark(where, wanted)
     for namespace, kind in ((where.namespace, BoundEndpoint), (where.namespace, Service), ("users", Service)):
         await where.bare.delete_all(kind.RESOURCE, namespace)
     return seconds

@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
+from seamark.core.client import MERGE_PATCH
 from seamark.core.errors import SeamarkError
 from seamark.providers.dns.isolate import Outcome, apply_each
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.model import Change, Part, Record
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
-from tests.bench.bare import Bare, each, make_all, make_and_work
+from tests.bench.bare import Bare, each, make_all
+from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Drawn, Line, save
 from tests.bench.scenario import Sort, Write
@@ -38,7 +40,6 @@ PER_OBJECT = 100
 PATIENCE = 0.5
 FULL = re.compile(r"AXFR(-style IXFR)? started")
 INCREMENTAL = re.compile(r"': IXFR started")
-MERGE = "application/merge-patch+json"
 Say = Callable[[str], None]
 
 
@@ -132,7 +133,7 @@ async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
 
 
 async def pair(where: Setting, server: Bind, n: int) -> Run:
-    floor = await api_floor(where, n)
+    floor = await marked(where, n, PATIENCE)
     updates = await update_floor(server, n)
     async with where.operator() as running:
         empty = await running.quiet()
@@ -160,21 +161,6 @@ async def pair(where: Setting, server: Bind, n: int) -> Run:
         refused=refused,
         took_ms=watcher.took_ms,
     )
-
-
-async def api_floor(where: Setting, n: int) -> float:
-    async with watching(where.bare, where.scenario, where.namespace, names(n)) as watcher:
-        began = time.monotonic()
-        await make_and_work(where.bare, where.scenario, where.namespace, names(n))
-        seconds = await watcher.until(n, PATIENCE * n) - began
-
-    async def unmark(name: str) -> None:
-        path = DNSEndpoint.RESOURCE.path(where.namespace, name)
-        await where.bare.write(Write("PATCH", path, {"metadata": {"finalizers": None}}, MERGE))
-
-    await each(names(n), unmark)
-    await where.clear()
-    return seconds
 
 
 async def update_floor(server: Bind, n: int) -> float:
@@ -262,7 +248,7 @@ async def one_change(where: Setting, server: Bind, running: OperatorProcess, add
     spec = (await _endpoint(where.bare, path))["spec"]
     spec["endpoints"][0]["targets"] = [address]
     mark, began = where.mark(), time.monotonic()
-    changed = await where.bare.write(Write("PATCH", path, {"spec": spec}, MERGE))
+    changed = await where.bare.write(Write("PATCH", path, {"spec": spec}, MERGE_PATCH))
     while not await _ready(where.bare, path, changed.generation):
         await asyncio.sleep(0.02)
     seconds = time.monotonic() - began

@@ -14,7 +14,8 @@ from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark.core.errors import SeamarkError
 from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
-from tests.bench.bare import each, make_all, make_and_work
+from tests.bench.bare import each, make_all
+from tests.bench.families.floors import least
 from tests.bench.families.gateway_routes import GatewayScenario
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Drawn, Line, save
@@ -145,10 +146,7 @@ async def pair(where: Setting, n: int) -> Run:
 
 
 async def floors(where: Setting, n: int) -> tuple[float, float]:
-    async with watching(where.bare, where.scenario, where.namespace, names(n)) as watcher:
-        began = time.monotonic()
-        await make_and_work(where.bare, where.scenario, where.namespace, names(n))
-        seconds = await watcher.until(n, PATIENCE * n) - began
+    seconds = await least(where, names(n), PATIENCE)
     began = time.monotonic()
 
     async def empty(name: str) -> None:

@@ -25,10 +25,11 @@ from seamark.api.ngrokingress import Domain
 from seamark.core.errors import SeamarkError
 from seamark.providers.edge.model import Owner
 from seamark.providers.edge.seamark import seamark_edge
-from tests.bench.bare import each, make_all, make_and_work
+from tests.bench.bare import each, make_all
+from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Drawn, Line, save
-from tests.bench.scenario import Sort, Write
+from tests.bench.scenario import Sort
 from tests.bench.setting import HARNESS, Setting, names, setting
 from tests.bench.spread import median, spread
 from tests.bench.watcher import watching
@@ -38,7 +39,6 @@ TLS = 50
 MANY = 2000
 PORTS = "10000-14999"
 PATIENCE = 1.0
-MERGE = "application/merge-patch+json"
 CALLS = re.compile(r'seamark_edge_api_requests_total\{method="(\w+)",resource="(\w+)",status="\d+"\} ([0-9.]+)')
 POLLS = (("GET", "endpoints"), ("GET", "tunnel_sessions"))
 AGENT = "from seamark.cli.agent import app; app()"
@@ -115,7 +115,7 @@ async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str
     while len(runs) < asked.pairs and (
         not runs or (time.monotonic() - began) * (1 + 1 / len(runs)) < 60 * asked.minutes
     ):
-        floor = await api_floor(where, n) + await edge_floor(edge, n)
+        floor = await marked(where, n, PATIENCE) + await edge_floor(edge, n)
         runs.append(await operated(where, edge, names(n), floor))
         say(f"  pair {len(runs)}: {runs[-1].ratio:.2f} x; {runs[-1]}")
     say(f"time against the floor: {spread([run.ratio for run in runs])}")
@@ -215,21 +215,6 @@ async def with_domains(where: Setting, edge: RunningEdge, say: Say) -> tuple[Run
     wrong = sum(".cname." not in shown for shown in first.values())
     say(f"  {TLS} with custom domains: {run}; {wrong} showed something else first")
     return run, wrong
-
-
-async def api_floor(where: Setting, n: int) -> float:
-    async with watching(where.bare, where.scenario, where.namespace, names(n)) as watcher:
-        began = time.monotonic()
-        await make_and_work(where.bare, where.scenario, where.namespace, names(n))
-        seconds = await watcher.until(n, PATIENCE * n) - began
-
-    async def unmark(name: str) -> None:
-        path = Service.RESOURCE.path(where.namespace, name)
-        await where.bare.write(Write("PATCH", path, {"metadata": {"finalizers": None}}, MERGE))
-
-    await each(names(n), unmark)
-    await where.clear()
-    return seconds
 
 
 async def edge_floor(edge: RunningEdge, n: int) -> float:
