@@ -69,8 +69,10 @@ class Scene:
 
 
 @asynccontextmanager
-async def living(store: Store, declared: tuple[Declaration, ...]) -> AsyncIterator[Operator]:
-    operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, SETTINGS)
+async def living(
+    store: Store, declared: tuple[Declaration, ...], settings: Settings = SETTINGS
+) -> AsyncIterator[Operator]:
+    operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, settings)
     task = asyncio.ensure_future(operator.run())
     try:
         yield operator

@@ -12,16 +12,17 @@ from random import Random
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.cluster.embedded import EmbeddedTransport, Pace, Store
+from seamark.cluster.embedded import Pace, Store
 from seamark.cluster.embedded import Settings as StoreSettings
 from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator, World
+from seamark.core.operator import Operator
 from seamark.core.settings import Settings
 from seamark.core.transport import Answer, Request
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.model import Provider
+from tests.cluster.embedded_scene import living
 from tests.status_rules import check
 
 TIMING = Timing(spacing=0.05, poll=0.2, shelf_life=3.0)
@@ -102,16 +103,8 @@ def cluster() -> Cluster:
 
 @asynccontextmanager
 async def operating(on: Cluster, provider: Provider, rules: Rules, timing: Timing = TIMING) -> AsyncIterator[Operator]:
-    world = World(EmbeddedTransport(on.store), SystemClock(), Random(1), "test")
-    operator = Operator(world, controllers(provider, rules, timing), SETTINGS)
-    task = asyncio.get_running_loop().create_task(operator.run())
-    try:
+    async with living(on.store, controllers(provider, rules, timing), SETTINGS) as operator:
         yield operator
-        if task.done():
-            task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
     on.check()
 
 

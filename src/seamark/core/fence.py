@@ -73,19 +73,33 @@ def wire_names(kind: type[Object]) -> dict[str, str]:
 
 
 def _policy(resource: Resource, said: list[Said]) -> list[Json]:
-    name = f"seamark-{resource}"
+    return guard(f"seamark-{resource}", resource, "status", [_validation(resource, one) for one in said])
+
+
+def guard(
+    name: str,
+    resource: Resource,
+    subresource: str,
+    validations: Iterable[Json],
+    *,
+    variables: Mapping[str, str] | None = None,
+    operations: Iterable[str] = ("UPDATE",),
+) -> list[Json]:
+    """A policy on a kind, or a part of it, and its binding. `variables` are expressions that the others can name."""
     rule = {
         "apiGroups": [resource.group],
         "apiVersions": [resource.version],
-        "operations": ["UPDATE"],
-        "resources": [f"{resource.plural}/status"],
+        "operations": list(operations),
+        "resources": [f"{resource.plural}/{subresource}" if subresource else resource.plural],
     }
-    spec = {
+    spec: Json = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [rule]},
         "matchConditions": [{"name": "not-masters", "expression": "!('system:masters' in request.userInfo.groups)"}],
-        "validations": [_validation(resource, one) for one in said],
+        "validations": list(validations),
     }
+    if variables:
+        spec["variables"] = [{"name": name, "expression": meaning} for name, meaning in variables.items()]
     return [
         {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
         {

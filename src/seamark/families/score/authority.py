@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from seamark.api.score import Workload, WorkloadExposure
 from seamark.core.family import Family
+from seamark.core.fence import guard
 from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
 from seamark.families.score.family import MIRROR, ORCHESTRATOR, REGISTRAR, RUNTIME, SCORE
 
 RBAC = "rbac.authorization.k8s.io"
-ADMISSION = "admissionregistration.k8s.io/v1"
 FOLLOW = ("get", "list", "watch")
 Json = dict[str, Any]
 
@@ -101,37 +102,31 @@ def fence(namespace: str) -> list[Json]:
     def account(part: Family) -> str:
         return f"request.userInfo.username == 'system:serviceaccount:{namespace}:{part.name}'"
 
-    status = policy(
+    parts = {"mirror": account(MIRROR), "orchestrator": account(ORCHESTRATOR)}
+    status = guard(
         "score-workload-status",
-        "workloads/status",
-        {"mirror": account(MIRROR), "orchestrator": account(ORCHESTRATOR), **_fields("before", "oldObject")}
-        | _fields("after", "object"),
+        Workload.RESOURCE,
+        "status",
         [
-            (
-                "variables.mirror || (variables.afterEndpoint == variables.beforeEndpoint"
+            {
+                "expression": "variables.mirror || (variables.afterEndpoint == variables.beforeEndpoint"
                 " && variables.afterRuntime == variables.beforeRuntime)",
-                "endpoint and RuntimeReady are the mirror's to say",
-            ),
-            (
-                "variables.orchestrator || (variables.afterClaims == variables.beforeClaims"
+                "message": "endpoint and RuntimeReady are the mirror's to say",
+            },
+            {
+                "expression": "variables.orchestrator || (variables.afterClaims == variables.beforeClaims"
                 " && variables.afterOthers == variables.beforeOthers"
                 " && variables.afterObserved == variables.beforeObserved)",
-                "claims and the other conditions are the orchestrator's to say",
-            ),
+                "message": "claims and the other conditions are the orchestrator's to say",
+            },
         ],
+        variables={**parts, **_fields("before", "oldObject"), **_fields("after", "object")},
     )
-    spec = policy(
-        "score-exposure-spec",
-        "workloadexposures",
-        {"registrar": account(REGISTRAR)},
-        [
-            (
-                "variables.registrar || (oldObject != null && object.spec == oldObject.spec)",
-                "the spec of an exposure is the registrar's to write",
-            )
-        ],
-        operations=("CREATE", "UPDATE"),
-    )
+    written = {
+        "expression": f"{account(REGISTRAR)} || (oldObject != null && object.spec == oldObject.spec)",
+        "message": "the spec of an exposure is the registrar's to write",
+    }
+    spec = guard("score-exposure-spec", WorkloadExposure.RESOURCE, "", [written], operations=("CREATE", "UPDATE"))
     return [*status, *spec]
 
 
@@ -145,41 +140,3 @@ def _fields(when: str, of: str) -> dict[str, str]:
         f"{when}Runtime": f"{conditions}.filter(one, one.type == 'RuntimeReady')",
         f"{when}Others": f"{conditions}.filter(one, one.type != 'RuntimeReady')",
     }
-
-
-def policy(
-    name: str,
-    resource: str,
-    variables: dict[str, str],
-    validations: list[tuple[str, str]],
-    operations: tuple[str, ...] = ("UPDATE",),
-) -> list[Json]:
-    """The policy and its binding. Whoever has all rights in the cluster is not held up: they mend what is broken."""
-    rule = {
-        "apiGroups": ["score.dev"],
-        "apiVersions": ["v1b1"],
-        "operations": list(operations),
-        "resources": [resource],
-    }
-    return [
-        {
-            "apiVersion": ADMISSION,
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": [rule]},
-                "matchConditions": [
-                    {"name": "not-masters", "expression": "!('system:masters' in request.userInfo.groups)"}
-                ],
-                "variables": [{"name": key, "expression": value} for key, value in variables.items()],
-                "validations": [{"expression": rule, "message": message} for rule, message in validations],
-            },
-        },
-        {
-            "apiVersion": ADMISSION,
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": name},
-            "spec": {"policyName": name, "validationActions": ["Deny"]},
-        },
-    ]
