@@ -108,7 +108,7 @@ async def operating(on: Cluster, provider: Provider, rules: Rules, timing: Timin
     on.check()
 
 
-async def until(condition: Callable[[], object], what: str | Callable[[], object], seconds: float = 20) -> None:
+async def until(condition: Callable[[], object], what: str | Callable[[], object], seconds: float = 40) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what() if callable(what) else what}"

@@ -39,7 +39,7 @@ DENIED = f"refused.{ZONE}"
 ZONES = (ZONE, OTHER, REVERSE)
 
 
-def eventually(condition: Callable[[], object], what: str, seconds: float = 20) -> None:
+def eventually(condition: Callable[[], object], what: str, seconds: float = 40) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"

@@ -50,7 +50,7 @@ def _is_free(port: int) -> bool:
 
 
 def eventually(
-    condition: Callable[[], object], what: str, seconds: float = 10.0, told: Callable[[], str] = str
+    condition: Callable[[], object], what: str, seconds: float = 30.0, told: Callable[[], str] = str
 ) -> None:
     """Poll until it holds; the deadline fails the test with words, and with what `told` can add."""
     deadline = time.monotonic() + seconds

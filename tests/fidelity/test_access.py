@@ -25,7 +25,7 @@ def ask(arena: Arena, user: str, method: str, path: str, body: Json | None = Non
 
 def eventually(condition: Callable[[], bool]) -> None:
     """The real API server hears of roles and policies through watches of its own."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "the API server did not take it up"
         time.sleep(0.05)
