@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
-import subprocess
 from pathlib import Path
 
 from seamark.cluster.real.binaries import VERSION, cache_root
-from seamark.cluster.real.gobuild import toolchain
+from tools.golang import go
 
 SOURCE = Path(__file__).parent / "helmbuild"
 PROGRAM = "helm.sh/helm/v3/cmd/helm"
@@ -32,16 +30,9 @@ def built() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not helm.exists():
             part = helm.with_suffix(".part")
-            _go("build", "-trimpath", "-ldflags", LINKER, "-o", str(part), PROGRAM)
+            go(SOURCE, "build", "-trimpath", "-ldflags", LINKER, "-o", str(part), PROGRAM)
             part.rename(helm)
     return helm
-
-
-def _go(*arguments: str) -> None:
-    program = toolchain(cache_root(), lambda *_: None)
-    flags = "-mod=readonly -buildvcs=false -p=2"
-    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
-    subprocess.run([str(program), *arguments], cwd=SOURCE, env=environment, check=True)
 
 
 if __name__ == "__main__":

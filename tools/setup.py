@@ -1,6 +1,6 @@
 """Set-up that every make target does for itself, and that costs nothing the second time.
 
-python -m tools.setup [venv] [controlplane] [system] [gateway] [conformance] [helm]
+python -m tools.setup [venv] [controlplane] [system] [gateway] [conformance] [helm] [sdks]
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ GATEWAY = (
 )
 SUITE = "from tests.conformance.suite import built; built()"
 HELM = "from tools.helm import built; built()"
+SDKS = "from tests.edge.sdks import built; built()"
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--progress-bar", "off")
 
 
@@ -56,6 +57,7 @@ def ensure(parts: Sequence[str], root: Path) -> None:
         "gateway": gateway_programs,
         "conformance": conformance_suite,
         "helm": helm,
+        "sdks": official_sdks,
     }
     for part in parts:
         if part not in steps:
@@ -104,6 +106,11 @@ def conformance_suite(root: Path) -> None:
 def helm(root: Path) -> None:
     """Helm, compiled once into the user's cache."""
     _with_our_python(root, HELM, "Helm can't be compiled")
+
+
+def official_sdks(root: Path) -> None:
+    """The official ngrok SDKs, each in an environment of its own in the user's cache."""
+    _with_our_python(root, SDKS, "the official ngrok SDKs can't be had")
 
 
 def _with_our_python(root: Path, program: str, trouble: str) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
-import subprocess
 from pathlib import Path
 
 from seamark.cluster.real.binaries import cache_root
-from seamark.cluster.real.gobuild import toolchain
+from tools.golang import go
 
 SOURCE = Path(__file__).parent / "suite"
 BACKEND = "sigs.k8s.io/gateway-api-conformance-images/echo-basic"
@@ -25,16 +23,9 @@ def built() -> tuple[Path, Path]:
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not backend.exists():
-            go("build", "-o", f"{backend}.part", BACKEND)
+            go(SOURCE, "build", "-o", f"{backend}.part", BACKEND)
             Path(f"{backend}.part").rename(backend)
         if not suite.exists():
-            go("test", "-c", "-o", f"{suite}.part", ".")
+            go(SOURCE, "test", "-c", "-o", f"{suite}.part", ".")
             Path(f"{suite}.part").rename(suite)
     return suite, backend
-
-
-def go(*arguments: str) -> None:
-    program = toolchain(cache_root(), lambda *_: None)
-    flags = "-mod=readonly -buildvcs=false -p=2"
-    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0", "GOFLAGS": flags, "GOWORK": "off"}
-    subprocess.run([str(program), *arguments], cwd=SOURCE, env=environment, check=True)

@@ -14,7 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tools.golang import go
+
 HERE = Path(__file__).parent
+PYTHON_SDK = ("ngrok", "1.4.0")
+REST_CLIENT = ("ngrok-api", "0.19.0")
+
+
+def built() -> None:
+    """All of them. Some tests that use them run in a network from which nothing can be fetched."""
+    python_of(*PYTHON_SDK)
+    python_of(*REST_CLIENT)
+    go_agent()
 
 
 def cache() -> Path:
@@ -53,7 +64,7 @@ def go_agent() -> Path:
     with only_one("go-agent"):
         if not binary.exists():
             part = binary.with_suffix(".part")
-            subprocess.run(["go", "build", "-o", str(part), "."], cwd=source, check=True)
+            go(source, "build", "-o", str(part), ".")
             part.rename(binary)
     return binary
 
@@ -94,5 +105,5 @@ def start_agent(sdk: str) -> AgentProgram:
     if sdk == "go":
         return AgentProgram(str(go_agent()))
     if sdk == "python":
-        return AgentProgram(str(python_of("ngrok", "1.4.0")), str(HERE / "python_agent.py"))
+        return AgentProgram(str(python_of(*PYTHON_SDK)), str(HERE / "python_agent.py"))
     return AgentProgram(sys.executable, str(HERE / "seamark_agent.py"))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.edge.running import RunningEdge
-from tests.edge.sdks import python_of
+from tests.edge.sdks import PYTHON_SDK, python_of
 from tests.edge.services import dial, eventually, free_port, read_all
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "edge.md").read_text()
@@ -93,7 +93,7 @@ def test_the_lines_of_the_guide_reach_a_local_service(shell: Shell) -> None:
     said = [edge.stdout.readline().split(":")[0] for _ in range(5)]
     assert said == ["agents", "ca file", "authtoken", "api", "api key"]
     eventually(lambda: fetch(f"tcp://127.0.0.1:{shell.ports['8080']}"), "the service is up", 30)
-    official = shell.run(str(python_of("ngrok", "1.4.0")), "-c", shell.with_ports(program))
+    official = shell.run(str(python_of(*PYTHON_SDK)), "-c", shell.with_ports(program))
     assert official.stdout is not None
     assert fetch(official.stdout.readline().strip()).endswith(b"reached")
     ours = shell.line(commands[2])

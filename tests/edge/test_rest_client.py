@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.edge.running import RunningEdge
-from tests.edge.sdks import HERE, python_of
+from tests.edge.sdks import HERE, REST_CLIENT, python_of
 from tests.edge.tls import pair
 
 
@@ -29,7 +29,7 @@ def seen(edge: RunningEdge, tmp_path_factory: pytest.TempPathFactory) -> dict[st
         "private_key": str(directory / "key.pem"),
     }
     done = subprocess.run(
-        [str(python_of("ngrok-api", "0.19.0")), str(HERE / "api_client.py")],
+        [str(python_of(*REST_CLIENT)), str(HERE / "api_client.py")],
         input=json.dumps(told),
         capture_output=True,
         text=True,

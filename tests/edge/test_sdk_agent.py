@@ -13,7 +13,7 @@ from seamark.core.errors import UserError
 from seamark.providers.edge.agent import AgentSettings
 from seamark.providers.edge.agent.sdk import SdkAgent
 from tests.edge.running import RunningEdge
-from tests.edge.sdks import python_of
+from tests.edge.sdks import PYTHON_SDK, python_of
 from tests.edge.services import dial, eventually, read_all, says, service
 
 PROGRAM = """
@@ -54,7 +54,7 @@ def refused(url: str) -> bool:
 
 
 def test_the_agent_on_the_official_sdk_holds_and_releases_tunnels(edge: RunningEdge) -> None:
-    packages = next(python_of("ngrok", "1.4.0").parent.parent.glob("lib/python*/site-packages"))
+    packages = next(python_of(*PYTHON_SDK).parent.parent.glob("lib/python*/site-packages"))
     path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), *sys.path, str(packages)])
     agent = subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
