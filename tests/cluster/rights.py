@@ -68,13 +68,17 @@ def may(plane: ControlPlane, user: str, grant: Grant) -> bool:
 
 
 def used(entries: Iterable[Entry], user: str) -> set[Grant]:
-    """What somebody did: as a right in that namespace and as one for everywhere, on that object and on all."""
+    """What somebody did: as a right in that namespace and as one for everywhere, on that object and on all.
+
+    An apply by which an object came to be took the right to create it, too.
+    """
     found = set()
     for entry in entries:
         if entry.user == user and entry.resource:
             resource = entry.resource + (f"/{entry.subresource}" if entry.subresource else "")
             places = product({"", entry.namespace}, {"", entry.name})
-            found |= {Grant(entry.group, resource, entry.verb, *place) for place in places}
+            verbs = ("patch", "create") if entry.verb == "patch" and entry.code == 201 else (entry.verb,)
+            found |= {Grant(entry.group, resource, verb, *place) for place, verb in product(places, verbs)}
     return found
 
 

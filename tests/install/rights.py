@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from seamark.cluster.real.audit import Entry
 from seamark.core.rbac import Grant
 from tests.install.helm import NAMESPACE, Site
 
 
 def user(account: str) -> str:
     return f"system:serviceaccount:{NAMESPACE}:{account}"
+
+
+def since(site: Site, account: str) -> list[Entry]:
+    """What the API server was asked since the account was made: whoever had its name before may have lost its roles."""
+    found = site.objects("serviceaccounts", "-n", NAMESPACE)
+    (made,) = [one["metadata"]["creationTimestamp"] for one in found if one["metadata"]["name"] == account]
+    return [entry for entry in site.machine.plane.audit.entries() if entry.received >= made]
 
 
 def granted(site: Site, account: str) -> set[Grant]:

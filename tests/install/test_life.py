@@ -20,11 +20,13 @@ import yaml
 
 from seamark.core.rbac import Grant
 from seamark.families.sample.family import GREETING
+from seamark.lifecycle.parts import Installation, install_grants, uninstall_grants
 from tests.cluster.requests import eventually, install
 from tests.cluster.rights import refused, used
 from tests.install.cases import FAMILIES, only
 from tests.install.helm import CHART, NAMESPACE, Site
-from tests.install.rights import granted, user
+from tests.install.rights import granted, since, user
+from tools.chart import USED
 
 READY_WITHIN = 90.0  # on a machine that is busy with other things; what it took is printed
 RECORD = {
@@ -207,14 +209,14 @@ def test_a_bundle_of_it_has_its_logs_and_none_of_its_secrets(site: Site, tmp_pat
 @pytest.mark.parametrize("part", ["agent", "forwarder", "console"])
 def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part: str) -> None:
     """The control plane's rights are compared family by family, in tests/cluster."""
-    account, audit, kubectl = f"seamark-{part}", site.machine.plane.audit, site.machine.plane.kubectl
+    account = f"seamark-{part}"
     if part == "agent":
         apply(site, ENDPOINT)  # it names a Secret
     elif part == "console":
         see(site)
 
     def unused() -> list[Grant]:
-        return sorted(rights - used(audit.entries(), user(account)))
+        return sorted(rights - used(since(site, account), user(account)))
 
     rights = granted(site, account)
     assert rights
@@ -223,8 +225,8 @@ def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part
     except AssertionError:
         raise AssertionError(f"{account} has rights that it never used: {unused()}") from None
     finally:
-        kubectl("delete", "agentendpoint", "secure", "-n=default", "--ignore-not-found")
-    assert refused(audit.entries(), user(account)) == []
+        site.machine.plane.kubectl("delete", "agentendpoint", "secure", "-n=default", "--ignore-not-found")
+    assert refused(since(site, account), user(account)) == []
 
 
 def see(site: Site) -> None:
@@ -264,3 +266,15 @@ def test_families_run_apart_each_under_its_own_account(site: Site) -> None:
 
     site.uninstall()
     nothing_is_stranded(site)
+
+
+def test_the_jobs_had_every_right_that_they_wanted_and_used_what_is_theirs_alone(site: Site) -> None:
+    """In all that was done here. The one that lets everything go also works for the families, with their rights."""
+    apart, together = Installation("seamark", NAMESPACE, split=True), Installation("seamark", NAMESPACE)
+    entries = list(site.machine.plane.audit.entries())
+    for job, rights in {
+        "install": install_grants(together, [crd for family in USED for crd in family.crds]),
+        "uninstall": uninstall_grants(together, USED) | uninstall_grants(apart, USED),
+    }.items():
+        assert refused(entries, user(f"seamark-{job}")) == []
+        assert sorted(rights - used(entries, user(f"seamark-{job}"))) == [], job

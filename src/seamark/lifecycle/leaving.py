@@ -27,16 +27,15 @@ from seamark.api.kubernetesoperator import KubernetesOperator
 from seamark.api.meta import Key, Object
 from seamark.core.client import Client
 from seamark.core.clock import SystemClock
-from seamark.core.controller import Controller
-from seamark.core.errors import Conflict, Gone, Refused, SeamarkError
+from seamark.core.controller import Controller, scope
+from seamark.core.errors import Conflict, Gone, SeamarkError
 from seamark.core.family import Family
 from seamark.core.marks import without_finalizer
 from seamark.core.operator import Operator, World
-from seamark.core.ownership import MANAGED_BY
 from seamark.core.rbac import Grant, on
+from seamark.core.scope import Scope
 from seamark.core.settings import Settings
 from seamark.core.transport import Transport
-from seamark.families.gateway.classes import MANAGER as GATEWAY_MANAGER
 
 log = structlog.get_logger(__name__)
 
@@ -80,8 +79,9 @@ async def leave(transport: Transport, plan: Plan) -> list[str]:
         for declared in family.controllers():
             if isinstance(declared, Controller) and declared.finalizer:
                 await _let_go(client, declared)
-    if any(family.name == "gateway" for family in plan.families):
-        await _remove_envoys(client, plan.namespace)
+            for kind in declared.children:
+                if kind in ENVOYS:
+                    await _remove_all(client, kind, scope(declared, kind))
     for name in plan.leases:
         await _remove(client, Lease, Key(plan.namespace, name))
     for name in plan.secrets:  # at the very end: whoever tries again after a failure needs them
@@ -144,10 +144,11 @@ def held(operator: Operator) -> list[str] | None:
 
 async def _let_go(client: Client, declared: Controller[Any]) -> None:
     """Takes our finalizers off whatever still has them."""
+    followed = scope(declared, declared.kind)
     try:
-        found = await client.list(declared.kind)
-    except (Gone, Refused):
-        return  # the kind is not installed, or nobody let us work with it
+        found = await client.list(declared.kind, namespace=followed.namespace, query=followed.selectors)
+    except Gone:
+        return  # the kind is not installed
     for obj in found:
         while metadata := without_finalizer(declared, obj):
             try:
@@ -161,15 +162,9 @@ async def _let_go(client: Client, declared: Controller[Any]) -> None:
                 obj = await client.get(declared.kind, obj.key)  # noqa: PLW2901  it changed: look again
 
 
-async def _remove_envoys(client: Client, namespace: str) -> None:
-    ours = {"labelSelector": f"{MANAGED_BY}={GATEWAY_MANAGER}"}
-    for kind in ENVOYS:
-        try:
-            found = await client.list(kind, namespace=namespace, query=ours)
-        except (Gone, Refused):
-            continue  # of Deployments and DaemonSets only one kind is ours to see
-        for obj in found:
-            await client.delete(kind, obj.key, uid=obj.uid)
+async def _remove_all(client: Client, kind: type[Object], ours: Scope) -> None:
+    for obj in await client.list(kind, namespace=ours.namespace, query=ours.selectors):
+        await client.delete(kind, obj.key, uid=obj.uid)
 
 
 async def _remove(client: Client, kind: type[Object], key: Key) -> None:
