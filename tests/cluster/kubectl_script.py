@@ -312,7 +312,7 @@ MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=\s)(\d+[dhms])+(?=\s|$)", re.MULTILINE), "AGE"),
     (re.compile(r"eyJ[\w.-]+|\b[0-9a-f]{32}\b"), "TOKEN"),
     (
-        re.compile(r"Waiting for .*(?:rollout to finish: .*|pods to be ready\.\.\.)\n"),
+        re.compile(r"Waiting for .*(?:rollout to finish: .*|(?:pods to be ready|spec update to be observed)\.\.\.)\n"),
         "",
     ),  # how much of it one sees depends on the moment
     (re.compile(r"(?<= is invalid: patch: Invalid value: ).*"), "AND WHY"),  # in the words of Go's decoders
