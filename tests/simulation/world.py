@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -359,12 +360,21 @@ class World:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Keeps a violation for `check`: raised here, it would end in the operator's own error handling."""
+        """Keeps a violation for `check`: raised here, it would end in the operator's own error handling.
+
+        The same holds for an oracle that fails: it has judged nothing, and that must not look like trust.
+        """
         try:
             yield
         except Violation as broken:
-            self.tell(f"!!! {broken}")
-            self._violation = self._violation or broken
+            self._found(broken)
+        except Exception as mistake:
+            where = traceback.extract_tb(mistake.__traceback__)[-1]
+            self._found(Violation("oracle", f"{where.name} failed: {mistake!r}"))
+
+    def _found(self, broken: Violation) -> None:
+        self.tell(f"!!! {broken}")
+        self._violation = self._violation or broken
 
     def act(self, words: str) -> None:
         self.acted = self.clock.monotonic()

@@ -43,7 +43,7 @@ class Truth:
         """What stood there at some moment since then."""
         since, history = self._world.clock.monotonic() - within, self._services.get((namespace, name), [])
         ends = [*(at for at, _ in history[1:]), float("inf")]
-        return [obj for (_, obj), end in zip(history, ends, strict=True) if end >= since]
+        return [obj for (_, obj), end in zip(history, ends, strict=False) if end >= since]  # of nothing, nothing ends
 
     # ---- at every write of a status
 
