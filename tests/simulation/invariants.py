@@ -46,7 +46,8 @@ class StatusHistory:
 
     def check(self, old: dict[str, Any] | None, new: dict[str, Any], now: datetime, *, ours: bool) -> None:
         """`ours`: the operator made this change. What others did to a status is only looked at by itself."""
-        self._clock_went_back = self._clock_went_back or (self._latest is not None and now < self._latest)
+        earlier = self._latest or datetime.fromisoformat(new["metadata"]["creationTimestamp"])
+        self._clock_went_back = self._clock_went_back or now < earlier
         self._latest = now
         if "status" in new:  # without one, readers are shown the CRD's default
             self._rules(old if ours and old and "status" in old else None, new, now)

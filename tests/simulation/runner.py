@@ -180,13 +180,17 @@ def _calm_from(world: World) -> float:
 
 
 async def a_day_without_writes(world: World) -> None:
-    """At rest, nothing is written."""
-    before = len(world.writes)
-    await asyncio.sleep(DAY)
-    world.check()
-    if len(world.writes) > before:
-        write = world.writes[before]
-        raise Violation("at rest", f"{write.method} {write.path} at {write.time:.0f} s")
+    """At rest, nothing is written. New trouble in the course of the day ends the rest: then it is another day."""
+    while True:
+        before, troubles = len(world.writes), world.troubles
+        await asyncio.sleep(DAY)
+        world.check()
+        if len(world.writes) == before:
+            return
+        if world.troubles == troubles:
+            write = world.writes[before]
+            raise Violation("at rest", f"{write.method} {write.path} at {write.time:.0f} s")
+        await come_to_rest(world)
     if words := world.scenario.unsettled(world):
         raise Violation("stays so", words)
 

@@ -147,14 +147,17 @@ class Applier:
 
     async def _look(self, wanted: Object) -> Object:
         try:
-            return await self._client.get(type(wanted), wanted.key)
+            live = await self._client.get(type(wanted), wanted.key)
         except Gone as error:
             raise Retry(error.message) from error
+        if type(live) not in self._informers:
+            self._followers[type(live)].answered(live)
+        return live
 
     def _written(self, item: Item, obj: Object, verb: str) -> None:
         self._count(obj, verb)
         if type(obj) not in self._informers:
-            self._followers[type(obj)].wrote(obj)
+            self._followers[type(obj)].answered(obj)
             return
         informer = self._informers[type(obj)]
         self._expectations.written(item, informer, obj.key, obj.metadata.resource_version, self._clock.monotonic())

@@ -54,8 +54,8 @@ class Follower(Source, Generic[T]):
             self._tasks[key] = asyncio.get_running_loop().create_task(self._follow(key), name=f"follow {key}")
         return self._facts[key]
 
-    def wrote(self, obj: T) -> None:
-        """What the server answered to a write of ours: from now on this is known of the object."""
+    def answered(self, obj: T) -> None:
+        """What the server answered to somebody else's question, or to a write of ours: from now on this is known."""
         if obj.key in self._tasks:
             self._facts[obj.key] = Fresh(obj)
 
@@ -76,7 +76,7 @@ class Follower(Source, Generic[T]):
             before = self._facts[key]
             fact = await self._read(key)
             if self._facts[key] is not before:
-                continue  # written meanwhile: what was read may be older
+                continue  # answered meanwhile: what was read may be older
             if fact is not None and fact != before:
                 self._facts[key] = fact
                 self._tell(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from tests.simulation.bindings import acts
 from tests.simulation.bindings.acts import BOUND, DATABASE, HOME, NONSENSE, OPERATORS, OWN, RIVAL, SHOP, WEB
 from tests.simulation.bindings.outside import TwinCertificates, TwinEdge
 from tests.simulation.bindings.truth import Truth
+from tests.simulation.faults import Fault
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from seamark.cluster.embedded.revisions import Event
     from tests.simulation.world import World, Write
 
+RESTARTED = 60.0  # seconds from a restore to the operator's restart by the administrator
 SETTINGS = Settings(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0)
 
 
@@ -65,19 +68,24 @@ class BindingsScenario:
     # ---- what people do
 
     def steps(self) -> Sequence[Step]:
-        """Where two write one status at once, one tries again; the event about the nonsense may come late."""
+        """Where two write one status at once, one tries again; the event about the nonsense may come late.
+
+        After a clock that went back the rival is the older one, and takes the port. An upstream that is made anew is
+        not verified yet; soon after a start the old word stands for that moment.
+        """
+        back = any(Fault.CLOCK_BACK in faults for faults in self._world.plan.values())
         return (
             Step("an agent comes", lambda world: acts.agent(world, WEB), most=8),
             Step("a second one on the same URL", lambda world: acts.agent(world, WEB), most=1),
             Step("another port of the Service", lambda world: acts.agent(world, DATABASE), most=7),
-            Step("the same port with another scheme", lambda world: acts.agent(world, RIVAL), most=5),
+            Step("the same port with another scheme", lambda world: acts.agent(world, RIVAL), most=9 if back else 5),
             Step("one that is nonsense", lambda world: acts.agent(world, NONSENSE), most=1),
             Step("a user has a Service of that name", self._own, most=7),
             Step("the user's Service goes", lambda world: acts.delete_own(world, "own"), most=4),
             Step("a network fails", lambda world: world.outside.network.down.add(5432), most=3),
             Step("and recovers", lambda world: world.outside.network.down.clear(), most=3),
             Step("a target is edited by hand", acts.break_target, most=2),
-            Step("an upstream is deleted", self._delete_upstream, most=2),
+            Step("an upstream is deleted", self._delete_upstream, most=3),
             Step("a status is wiped", lambda world: acts.wipe_status(world, WEB), most=4),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("one agent leaves", lambda world: acts.leave(world, WEB), most=2),
@@ -103,6 +111,8 @@ class BindingsScenario:
         world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
         self._history.forget()
         self._truth.learn_again()
+        world.trouble(RESTARTED)  # the certificate, which is read by name alone, is read too seldom here to be missed
+        asyncio.get_running_loop().call_later(RESTARTED, world.restart_operator)
 
     def empty(self, world: World) -> None:
         """The users' namespace is deleted, and made again."""

@@ -125,9 +125,8 @@ def desire_going(seen: SeenInstallation) -> Wanted:
     """First everything here, then the registration at the edge, then we let go."""
     if seen.left:
         return Wanted(finalizer=True)
-    if isinstance(seen.results.to(unregister(seen)), Fresh):
-        return Wanted()
-    return Wanted(calls=(unregister(seen),), finalizer=True)
+    leaving = unregister(seen)  # wanted to the end: whoever fails to let go must not ask the edge again
+    return Wanted(calls=(leaving,), finalizer=not isinstance(seen.results.to(leaving), Fresh))
 
 
 def register(seen: SeenInstallation, spec: OperatorSpec) -> Call[Registration]:
