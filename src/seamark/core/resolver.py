@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from collections.abc import Awaitable
+from typing import TypeVar
 
 import dns.asyncresolver
 import dns.exception
@@ -11,6 +13,7 @@ import dns.resolver
 
 from seamark.core.errors import UserError
 
+V = TypeVar("V")
 PATIENCE = 5.0  # seconds for one look
 
 
@@ -35,7 +38,7 @@ class Resolver:
             return (host,)
         if self._server is not None:
             try:
-                found = await self._server.resolve_name(host, lifetime=PATIENCE)
+                found = await heard(self._server.resolve_name(host, lifetime=PATIENCE))
                 return tuple(found.addresses())
             except dns.resolver.NoNameservers:
                 pass  # it is not there, or this name is not for it to say
@@ -43,6 +46,17 @@ class Resolver:
                 raise OSError(f"{host} has no address in DNS") from None
         answers = await asyncio.get_running_loop().getaddrinfo(host, None)
         return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
+
+
+async def heard(answer: Awaitable[V]) -> V:
+    """What a library answers. One that has a deadline of its own may swallow a cancellation that comes at the same
+    moment, and whoever asks again and again would never end: it counts all the same."""
+    try:
+        return await answer
+    finally:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError
 
 
 def is_address(text: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
 from seamark.cluster.real.ports import Ports
 from seamark.core.errors import UserError
-from seamark.core.resolver import Resolver
+from seamark.core.resolver import Resolver, heard
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark.providers.dns.server import MemoryServer
@@ -54,3 +55,43 @@ def test_an_address_is_its_own() -> None:
 def test_what_is_no_server_is_told(server: str) -> None:
     with pytest.raises(UserError, match="is no name server"):
         Resolver(server)
+
+
+@pytest.mark.parametrize("end", [None, OSError("no answer")])
+def test_a_cancellation_that_a_library_swallowed_counts_all_the_same(end: OSError | None) -> None:
+    async def deaf() -> str:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:  # as a deadline does that is met at the same moment
+            if end is not None:
+                raise end from None
+        return "answer"
+
+    async def again_and_again() -> None:
+        while True:
+            with suppress(OSError):
+                await heard(deaf())
+
+    async def story() -> bool:
+        task = asyncio.ensure_future(again_and_again())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=5)
+        return task.cancelled()
+
+    assert asyncio.run(story())
+
+
+def test_a_deadline_around_it_stays_a_deadline() -> None:
+    async def deaf() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        return "answer"
+
+    async def story() -> None:
+        async with asyncio.timeout(0.01):
+            await heard(deaf())
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(story())

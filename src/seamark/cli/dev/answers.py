@@ -20,7 +20,7 @@ import msgspec
 
 from seamark.api.meta import Key
 from seamark.core.errors import UserError
-from seamark.core.resolver import Resolver
+from seamark.core.resolver import Resolver, heard
 from seamark.core.transport import NoAnswerError, Request, Transport
 from seamark.explain.kinds import GATEWAYS, SERVICE, WORKLOAD, named
 
@@ -134,7 +134,7 @@ class Asker:
         name, _, type_ = question.dig.partition(" ")
         host, _, port = self.names.rpartition(":")
         query = dns.message.make_query(name, type_ or "A")
-        answer = await dns.asyncquery.udp(query, host, port=int(port), timeout=PATIENCE)
+        answer = await heard(dns.asyncquery.udp(query, host, port=int(port), timeout=PATIENCE))
         found = sorted(rdata.to_text() for rrset in answer.answer for rdata in rrset)
         good = bool(found) and all(words in found for words in question.says)
         command = f"dig @{host} -p {port} +short {name} {type_ or 'A'}"
