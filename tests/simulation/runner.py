@@ -186,7 +186,7 @@ async def a_day_without_writes(world: World) -> None:
         await asyncio.sleep(DAY)
         world.check()
         if len(world.writes) == before:
-            return
+            break
         if world.troubles == troubles:
             write = world.writes[before]
             raise Violation("at rest", f"{write.method} {write.path} at {write.time:.0f} s")
