@@ -71,7 +71,7 @@ class Router:
                 raise Denied(str(entry.url))
             if verdict.forward:
                 found += self.candidates(verdict.forward, client, hops + 1)
-            elif entry.agent is not None:
+            elif entry.agent is not None and not entry.opening:
                 found.append(entry)
         if not found:
             raise offline(key)

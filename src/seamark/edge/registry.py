@@ -45,7 +45,7 @@ class Entry:
     name: str = ""  # what the agent calls it: the same in every replica that holds it
     generation: int = 0
     active: int = 0  # connections right now
-    opening: bool = False  # has its place, and nobody listens there yet: not told to anybody
+    opening: bool = False  # has its place, and its agent has not been told: nobody else is, and none is sent there
 
     @property
     def public(self) -> bool:

@@ -38,7 +38,8 @@ class Sessions:
 
     - A session counts against its token's limits from the moment it is accepted; a revoked token ends its sessions.
     - An agent that comes back with its client id takes the place of its own older session at once.
-    - An endpoint is online when its place accepts connections, and not before the agent is told so.
+    - An endpoint is online when its place accepts connections, and not before the agent is told so. No connection is
+      sent to an agent that has not been told: the answer goes out first.
     """
 
     def __init__(
@@ -128,8 +129,13 @@ class Sessions:
         entry = entry_of(agent, agent.credential, message, wanted, url or EndpointUrl(message.proto, "", port))
         await self._online(entry, url, returning)
         if entry.public and (url is None or url.key == returning):
-            await self._places.lease(entry.url, agent.credential, entry.name if entry.pooling else "")
+            try:
+                await self._places.lease(entry.url, agent.credential, entry.name if entry.pooling else "")
+            except BaseException:
+                self.take_offline(entry)
+                raise
         entry.bind_token = self._places.token(entry.url, agent.credential)
+        entry.opening = False
         return answer_of(entry, message)
 
     async def bind_labels(
@@ -151,6 +157,7 @@ class Sessions:
             forwards_proto=message.forwards_proto[:16],
         )
         await self._online(entry, url, "")
+        entry.opening = False
         return tunnel.StartWithLabelsAnswer(id=entry.bind_id)
 
     async def unbind(self, agent: AgentConnection, message: tunnel.Unbind) -> tunnel.Outcome:
@@ -256,7 +263,6 @@ class Sessions:
         except asyncio.CancelledError:
             self.take_offline(entry)
             raise
-        entry.opening = False
         self._metrics.endpoints.set(len(self._registry.entries))
 
     async def _open_any(self, entry: Entry) -> None:

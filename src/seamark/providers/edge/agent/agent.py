@@ -141,6 +141,7 @@ class Agent:
             for task in beside:
                 task.cancel()
             link.close()
+            await link.closed
 
     async def _ask_again(self, link: Link) -> None:
         """Ask again for what the edge refused: a name may have been reserved, or a place become free, meanwhile."""
@@ -175,8 +176,12 @@ class Agent:
 
     async def _bind(self, link: Link, name: str, held: Held) -> None:
         held.link, held.again_at = link, float("inf")
+
+        def heard(answer: tunnel.BindAnswer) -> None:
+            self._by_bind[answer.id] = held  # the first connection may stand right behind the answer
+
         try:
-            answer = await link.ask(StreamType.BIND, _request(held), tunnel.BindAnswer)
+            answer = await link.ask(StreamType.BIND, _request(held), tunnel.BindAnswer, heard)
         except Refused as refusal:
             held.again_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
             held.failures += 1
@@ -187,7 +192,6 @@ class Agent:
             return
         held.url, held.bind_id, held.token, held.error = answer.url, answer.id, answer.extra.token, ""
         held.failures = 0
-        self._by_bind[answer.id] = held
         before, held.before = held.before, None
         if self.held.get(name) is not held:
             await self._unbind(held)  # it was released, or replaced, while the edge was asked
@@ -198,10 +202,12 @@ class Agent:
             await self._unbind(before)
 
     async def _unbind(self, held: Held) -> None:
+        """Release it; until the edge has answered, connections that it sent before are still served."""
         bind_id, held.bind_id, held.again_at = held.bind_id, "", float("inf")
-        if self._by_bind.pop(bind_id, None) is not None and self._link is not None:
+        if bind_id in self._by_bind and self._link is not None:
             with contextlib.suppress(Refused, Retry):  # what the edge does not know is released
                 await self._link.ask(StreamType.UNBIND, tunnel.Unbind(id=bind_id), tunnel.Outcome)
+        self._by_bind.pop(bind_id, None)
 
     def _find(self, bind_id: str) -> Upstream | None:
         held = self._by_bind.get(bind_id)

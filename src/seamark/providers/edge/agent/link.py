@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import ssl
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import structlog
 
@@ -64,21 +64,21 @@ class Link(Buffered):
         """From the next stream on. Both sides switch with the answer to the authentication."""
         self._session.limits = Limits(window=window, inbound=MANY)
 
-    async def ask(self, kind: StreamType, request: tunnel.Message, answer: type[A]) -> A:
-        call = _Call()
+    async def ask(
+        self,
+        kind: StreamType,
+        request: tunnel.Message,
+        answer: type[A],
+        heard: Callable[[A], None] = lambda _: None,
+    ) -> A:
+        """`heard` is called as the answer arrives, before anything that the edge sent behind it is looked at."""
+        call = _Call(answer, heard)
         try:
             call.stream = self._session.open(kind, call, tunnel.encode(request))
             async with asyncio.timeout(ANSWER_SECONDS):
-                body = await call.body
+                return await call.answer
         except (SessionClosed, TimeoutError, ConnectionError) as error:
             raise Retry(f"the edge did not answer: {error or 'in time'}") from error
-        try:
-            said = tunnel.decode(body, answer)
-        except tunnel.MessageError as error:
-            raise Retry(str(error)) from error
-        if words := getattr(said, "error", ""):
-            raise Refused(words.strip())
-        return said
 
     async def heartbeat(self, interval: float, tolerance: float) -> None:
         """Beat until the connection ends; a beat that does not come back in time ends it."""
@@ -148,11 +148,13 @@ class Link(Buffered):
         self._commanded(kind, body)
 
 
-class _Call:
+class _Call(Generic[A]):
     """The answer to one request, gathered to its end."""
 
-    def __init__(self) -> None:
-        self.body: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    def __init__(self, kind: type[A], heard: Callable[[A], None]) -> None:
+        self._kind = kind
+        self._heard = heard
+        self.answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         self.stream: Stream | None = None
         self._reader = tunnel.JsonReader()
 
@@ -161,26 +163,32 @@ class _Call:
             self.stream.credit(len(data))
         try:
             body = self._reader.feed(data)
+            if body is not None and not self.answer.done():
+                self._take(tunnel.decode(body, self._kind))
         except tunnel.MessageError as error:
-            self._fail(str(error))
-            return
-        if body is not None and not self.body.done():
-            self.body.set_result(body)
-            if self.stream is not None:
-                self.stream.finish()
+            self._fail(Retry(str(error)))
 
     def ended(self) -> None:
-        self._fail("the answer ended early")
+        self._fail(ConnectionError("the answer ended early"))
 
     def lost(self, code: int) -> None:
-        self._fail(f"the stream was lost, code {code}")
+        self._fail(ConnectionError(f"the stream was lost, code {code}"))
 
     def writable(self) -> None:
         pass
 
-    def _fail(self, words: str) -> None:
-        if not self.body.done():
-            self.body.set_exception(ConnectionError(words))
+    def _take(self, said: A) -> None:
+        if self.stream is not None:
+            self.stream.finish()
+        if words := getattr(said, "error", ""):
+            self._fail(Refused(words.strip()))
+        else:
+            self._heard(said)
+            self.answer.set_result(said)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
 
 
 class _Pulse:
