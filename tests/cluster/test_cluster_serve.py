@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import signal
 import socket
@@ -108,11 +109,30 @@ def test_without_privileges_pods_run_at_loopback_addresses_and_a_service_leads_t
         cluster.kubectl("expose", "deployment", "web", "--port=18085", "--target-port=3000")
         cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
         addresses = cluster.kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}").split()
-        assert [address.startswith("127.244.") for address in addresses] == [True, True]
+        assert [ipaddress.ip_address(address).is_loopback for address in addresses] == [True, True]
         service = cluster.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
-        assert service.startswith("127.96.")
+        assert ipaddress.ip_address(service).is_loopback
         eventually(lambda: answers(service, 18085), "the Service answers")
         eventually(lambda: "listening" in cluster.kubectl("logs", "deployment/web"), "its log")
+
+
+def test_two_on_one_machine_give_out_no_address_twice(tmp_path: Path) -> None:
+    homes = [tmp_path / "one", tmp_path / "two"]
+    for home in homes:
+        home.mkdir()
+    with served(homes[0]) as one, served(homes[1]) as two:
+        for cluster in (one, two):
+            cluster.kubectl("create", "deployment", "web", "--image=seamark.dev/echo", "--port=3000")
+            cluster.kubectl("expose", "deployment", "web", "--port=18086", "--target-port=3000")
+        for cluster in (one, two):
+            cluster.kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        places = [
+            cluster.kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}") for cluster in (one, two)
+        ]
+        pods = [cluster.kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}") for cluster in (one, two)]
+        assert len({*places, *pods}) == 4
+        for place in places:
+            eventually(lambda at=place: answers(at, 18086), f"{place} answers")  # type: ignore[misc]
 
 
 def answers(host: str, port: int) -> bool:

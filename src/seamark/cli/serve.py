@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import uvloop
@@ -32,18 +32,10 @@ def serve(  # noqa: PLR0913, PLR0917  one parameter per option
     """Run a cluster in this process until Ctrl-C: API server, controllers and a node. Nothing to install."""
     log.configure(log_level)
     began = time.monotonic()
-    settings = with_node(network, stub=stub) if node else ClusterSettings()
     users = tuple(parse_user(text) for text in user or ())
     table = load(images) if images is not None else Images()
-    settings = ClusterSettings(
-        users=users,
-        host=bind_address,
-        port=port,
-        services=settings.services,
-        state=state,
-        node=settings.node,
-        images=table,
-    )
+    how: dict[str, Any] = {"users": users, "host": bind_address, "port": port, "state": state, "images": table}
+    settings = with_node(network, stub=stub, **how) if node else ClusterSettings(**how)
     directory = home(name)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     uvloop.run(run(directory, settings, began))

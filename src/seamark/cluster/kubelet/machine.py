@@ -56,6 +56,8 @@ class MachineSettings:
     node_address: str = NODE
     pods: str = PODS
     services: str = SERVICES
+    loopback: str = "127.244.0.0/16"
+    """The range of Pods that have no network of their own."""
     route: bool = True
     """Whether Services are routed here; not for Pods without processes, to which no way leads."""
     dns_address: str = "auto"
@@ -77,7 +79,7 @@ def network_of(settings: MachineSettings) -> Network:
         return PaperNetwork("127.0.0.1", settings.pods)
     if settings.network == "bridge" or (settings.network == "auto" and namespaces.allowed()):
         return BridgedNetwork(settings.node_address, settings.pods, settings.services)
-    return LoopbackNetwork()
+    return LoopbackNetwork(settings.loopback)
 
 
 def dns_address(settings: MachineSettings, network: Network) -> str:

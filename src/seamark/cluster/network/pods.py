@@ -144,7 +144,7 @@ class LoopbackNetwork:
     - All Pods share this machine's ports: a program has to listen at its Pod's address, which it finds in POD_IP.
     """
 
-    def __init__(self, pods: str = "127.244.0.0/16") -> None:
+    def __init__(self, pods: str) -> None:
         self.node = "127.0.0.1"
         self._addresses = Addresses(pods)
 

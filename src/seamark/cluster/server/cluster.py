@@ -19,6 +19,7 @@ from seamark.cluster.kubelet.images import Images
 from seamark.cluster.kubelet.machine import Machine, MachineSettings
 from seamark.cluster.network import namespaces
 from seamark.cluster.network.closed import SERVICES
+from seamark.cluster.network.lanes import Lane, claim
 from seamark.cluster.real.users import MASTERS, User
 from seamark.cluster.server.server import EmbeddedServer
 from seamark.cluster.server.state import StateFile
@@ -27,7 +28,6 @@ from seamark.core.errors import UserError
 
 CONTROLLERS = Caller("system:kube-controller-manager", (MASTERS,))
 NODE = Caller("system:node", (MASTERS,))
-LOOPBACK_SERVICES = "127.96.0.0/16"  # where Pods have loopback addresses, Services have them too
 NETWORKS = ("auto", "bridge", "loopback")
 NAMES = ("kubernetes", "kubernetes.default", "kubernetes.default.svc")
 
@@ -43,17 +43,23 @@ class ClusterSettings:
     state: Path | None = None
     """A file in which the state is kept over restarts; none: in memory."""
     node: MachineSettings | None = None
+    lane: Lane | None = None
+    """The loopback addresses that it has for itself; set free when it closes."""
     images: Images = field(default_factory=Images)
 
 
 def with_node(network: str, *, stub: bool = False, **settings: Any) -> ClusterSettings:
-    """A cluster with a node of that network: its Services are in a range that leads somewhere."""
+    """A cluster with a node of that network: its Services are in a range that leads somewhere.
+
+    Where Pods have loopback addresses, Services have them too, and both are claimed here.
+    """
     if network not in NETWORKS:
         raise UserError(f"there is no network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
-    loopback = network == "loopback" or (network == "auto" and not namespaces.allowed())
-    services = LOOPBACK_SERVICES if loopback else SERVICES
-    node = MachineSettings(network="loopback" if loopback else "bridge", services=services, port=0, stub=stub)
-    return ClusterSettings(services=services, node=node, **settings)
+    if network == "bridge" or (network == "auto" and namespaces.allowed()):
+        return ClusterSettings(node=MachineSettings(network="bridge", port=0, stub=stub), **settings)
+    lane = claim()
+    node = MachineSettings(network="loopback", services=lane.services, loopback=lane.pods, port=0, stub=stub)
+    return ClusterSettings(services=lane.services, node=node, lane=lane, **settings)
 
 
 class EmbeddedCluster:
@@ -109,6 +115,8 @@ class EmbeddedCluster:
         if self._state is not None:
             self._state.close()
             self._state = None
+        if self.settings.lane is not None:
+            self.settings.lane.close()
 
     async def failed(self) -> None:
         """Returns, or raises what went wrong, as soon as a part of the cluster has ended by itself."""
