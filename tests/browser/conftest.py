@@ -8,6 +8,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from seamark.cli.console import serve
 from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.cluster.real.ports import Ports
+from seamark.console.evidence import Here
 from seamark.core.connection import connect
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.sample.family import GREETING
@@ -88,7 +90,8 @@ def console(cluster: Cluster) -> Iterator[str]:
     address = f"127.0.0.1:{ports.reserve()}"
     loop = asyncio.new_event_loop()
     up = threading.Event()
-    task = loop.create_task(serve(address, connect(str(cluster.plane.kubeconfig)), up.set))
+    witness = partial(Here, evidence=lambda _, key: [f"board of {key.name}: answered 2 s ago"])
+    task = loop.create_task(serve(address, connect(str(cluster.plane.kubeconfig)), up.set, witness))
     thread = threading.Thread(target=_drive, args=(loop, task))
     thread.start()
     assert up.wait(30)

@@ -50,6 +50,7 @@ def test_an_object_s_page_says_why(page: Page, console: str, cluster: Cluster, p
     expect(detail.get_by_role("heading", name="Greeting default/broken")).to_be_focused()
     expect(detail).to_contain_text("The first broken hop is Greeting broken")
     expect(detail).to_contain_text("Ready = False Refused")
+    expect(detail).to_contain_text("evidence: board of broken: answered 2 s ago")
     expect(detail.locator("pre")).to_contain_text("text: hello")
     page.screenshot(path=pictures / "object.png")
     page.keyboard.press("Escape")

@@ -1,4 +1,5 @@
-"""`seamark run` with the console: the evidence behind an object's conditions, for whoever may read the object."""
+"""The evidence behind an object's conditions, for whoever may read the object: from `seamark run` with the console in
+it, and through a console that runs apart."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ START = "from seamark.cli.main import main; main()"
 GREETINGS = "/apis/sample.seamark.dev/v1alpha1/namespaces/{}/greetings"
 
 
-def account(plane: ControlPlane, namespace: str, folder: Path) -> Path:
-    """A kubeconfig with exactly the rights that `seamark roles --console` prints."""
-    printed = CliRunner().invoke(app, ["roles", "sample", "--console", "-n", namespace], catch_exceptions=False)
+def account(plane: ControlPlane, namespace: str, folder: Path, part: str) -> Path:
+    """A kubeconfig with exactly the rights that `seamark roles --console`, or `--evidence`, prints."""
+    printed = CliRunner().invoke(app, ["roles", "sample", f"--{part}", "-n", namespace], catch_exceptions=False)
     plane.kubectl("apply", "-f", "-", stdin=printed.output)
     token = plane.kubectl("create", "token", "seamark", "-n", namespace).strip()
     cluster = {"server": plane.url, "certificate-authority": str(plane.ca)}
@@ -46,18 +47,37 @@ def account(plane: ControlPlane, namespace: str, folder: Path) -> Path:
 
 
 @contextmanager
-def operator(kubeconfig: Path) -> Iterator[str]:
-    """Its console's address."""
+def operator(kubeconfig: Path, part: str) -> Iterator[str]:
+    """The address of this part of it."""
     with Ports("127.0.0.1") as ports:
         address = f"127.0.0.1:{ports.reserve()}"
-        flags = ["--families", "sample", "--no-leader-election", "--health-address=", f"--console={address}"]
-        command = [sys.executable, "-c", START, "run", *flags, "--kubeconfig", str(kubeconfig)]
-        running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        try:
-            yield f"http://{address}"
-        finally:
+        flags = ["--families", "sample", "--no-leader-election", "--health-address=", f"--{part}={address}"]
+        with program("run", *flags, "--kubeconfig", str(kubeconfig)) as running:
+            yield address
             running.terminate()
             assert running.wait(30) == 0
+
+
+@contextmanager
+def console(kubeconfig: Path, operators: str) -> Iterator[str]:
+    """Its address."""
+    with Ports("127.0.0.1") as ports:
+        address = f"127.0.0.1:{ports.reserve()}"
+        flags = [f"--address={address}", f"--operators={operators}", "--kubeconfig", str(kubeconfig)]
+        with program("console", *flags):
+            eventually(lambda: opened(f"http://{address}"), "the console is served", 60)
+            yield f"http://{address}"
+
+
+@contextmanager
+def program(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-c", START, *arguments]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield running
+    finally:
+        running.terminate()
+        running.wait(30)
 
 
 def opened(url: str) -> bool:
@@ -91,7 +111,8 @@ def greeted(control_plane: ControlPlane, namespace: str) -> Key:
 def test_the_operator_tells_what_it_knows_to_whoever_may_read_the_object(
     control_plane: ControlPlane, greeted: Key, tmp_path: Path
 ) -> None:
-    with operator(account(control_plane, greeted.namespace, tmp_path)) as url:
+    with operator(account(control_plane, greeted.namespace, tmp_path, "console"), "console") as address:
+        url = f"http://{address}"
         eventually(lambda: opened(url), "the console is served", 60)
         admin, alice = control_plane.user("admin").token, control_plane.user("alice").token
         eventually(lambda: "answered" in str(proof(url, admin, greeted)[1]), "there is evidence", 60)
@@ -102,6 +123,31 @@ def test_the_operator_tells_what_it_knows_to_whoever_may_read_the_object(
         assert told["note"] == ""
         assert told["tree"]["owners"]["spec.text"]
     assert "can't be asked" in explained(control_plane, greeted, url)["note"]
+
+
+def test_a_console_that_runs_apart_asks_the_operator_on_behalf_of_whoever_asks_it(
+    control_plane: ControlPlane, greeted: Key, tmp_path: Path
+) -> None:
+    own = account(control_plane, greeted.namespace, tmp_path, "evidence")
+    admin, alice = control_plane.user("admin").token, control_plane.user("alice").token
+    with operator(own, "evidence") as operators, console(control_plane.kubeconfig, operators) as url:
+        eventually(lambda: "answered" in str(proof(url, admin, greeted)[1]), "there is evidence", 60)
+        assert proof(url, alice, greeted) == (200, [[]])  # the operator asks what she may read, too
+        assert proof(f"http://{operators}", alice, greeted) == (200, [[]])
+        assert proof(f"http://{operators}", "nobody's", greeted)[0] == 401
+        assert any("answered" in one for one in explained(control_plane, greeted, url)["tree"]["evidence"])
+        seen = urllib.request.Request(
+            f"{url}/api/object?kind=greeting&namespace={greeted.namespace}&name={greeted.name}",
+            headers={"Authorization": f"Bearer {admin}"},
+        )
+        with urllib.request.urlopen(seen, timeout=10) as page:
+            assert any("answered" in one for one in json.load(page)["tree"]["evidence"])
+    with console(control_plane.kubeconfig, operators) as url:
+        code, told = proof(url, admin, greeted)
+        assert (code, operators in told["error"]) == (502, True)
+        assert "answered 502: this is what the cluster knows" in explained(control_plane, greeted, url)["note"]
+    with console(control_plane.kubeconfig, "") as url:
+        assert proof(url, admin, greeted)[0] == 404
 
 
 def explained(plane: ControlPlane, key: Key, url: str) -> dict[str, Any]:

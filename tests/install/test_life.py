@@ -6,6 +6,7 @@ The tests follow each other on one cluster, in the order of the file, as a platf
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import yaml
 
 from seamark.core.rbac import Grant
 from seamark.families.sample.family import GREETING
-from seamark.lifecycle.parts import Installation, install_grants, uninstall_grants
+from seamark.lifecycle.parts import Installation, evidence_grants, install_grants, uninstall_grants
 from tests.cluster.requests import eventually, install
 from tests.cluster.rights import refused, used
 from tests.install.cases import FAMILIES, only
@@ -214,6 +215,7 @@ def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part
         apply(site, ENDPOINT)  # it names a Secret
     elif part == "console":
         see(site)
+        prove(site)
 
     def unused() -> list[Grant]:
         return sorted(rights - used(since(site, account), user(account)))
@@ -231,12 +233,26 @@ def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part
 
 def see(site: Site) -> None:
     """What somebody with a token does who opens the page: it begins with all that they may see."""
+    assert asked(site, "/api/stream") == b"event: all\n"
+
+
+def asked(site: Site, path: str, body: bytes | None = None) -> bytes:
+    """The first line of what the console answers to somebody with a token."""
     (pod,) = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=console")
     token = site.machine.plane.user("admin").token
-    url = f"http://{pod['status']['podIP']}:8090/api/stream"
-    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(asked, timeout=30) as page:
-        assert page.readline() == b"event: all\n"
+    url = f"http://{pod['status']['podIP']}:8090{path}"
+    question = urllib.request.Request(url, body, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(question, timeout=30) as page:
+        line: bytes = page.readline()
+        return line
+
+
+def prove(site: Site) -> None:
+    """What is behind a record's condition: the console asks the control plane, which asks who wants to know."""
+    body = json.dumps([{"kind": "dnsendpoint", "namespace": "default", "name": "www"}]).encode()
+    eventually(lambda: "answered" in str(asked(site, "/api/evidence", body)), "there is evidence", 30)
+    assert evidence_grants() <= used(since(site, "seamark"), user("seamark"))
+    assert evidence_grants() <= granted(site, "seamark")
 
 
 def test_an_uninstall_strands_nothing(site: Site) -> None:

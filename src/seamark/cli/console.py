@@ -14,9 +14,10 @@ import uvloop
 
 from seamark.cli.access import greet
 from seamark.console.access import Access
+from seamark.console.evidence import Elsewhere, Witness
 from seamark.console.graph import graph
 from seamark.console.rows import Board
-from seamark.console.server import Console, Evidence
+from seamark.console.server import Console
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Connection, Load, connect
@@ -31,22 +32,28 @@ from seamark.explain.model import Hop
 SETTINGS = Settings(leader_election=False, health_address="", workers=1)
 
 Address = Annotated[str, typer.Option("--address", help="Where to serve it.")]
+Operators = Annotated[
+    str, typer.Option("--operators", help="Where operators tell their evidence: HOST:PORT, all addresses of it.")
+]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
 
-def console(address: Address = "127.0.0.1:8090", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
+def console(
+    address: Address = "127.0.0.1:8090", operators: Operators = "", kubeconfig: Kubeconfig = "", context: Context = ""
+) -> None:
     """Serve the web page: the map of endpoints, live, to whoever shows a Kubernetes token."""
     log.configure("warning")
     words = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
-    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words)))
+    witness = Elsewhere(operators) if operators else None
+    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words), lambda _: witness))
 
 
 async def serve(
     address: str,
     load: Load,
     serving: Callable[[], None],
-    evidence: Evidence | None = None,
+    witness: Callable[[Access], Witness | None] = lambda _: None,
 ) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
@@ -57,7 +64,7 @@ async def serve(
         declared = graph(reports, meanings())
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         access = Access(transport, time.monotonic)
-        page = Console(board, access, as_person(load), lambda: reports.synced, evidence)
+        page = Console(board, access, as_person(load), lambda: reports.synced, witness(access))
         await page.start(address)
         serving()
         try:

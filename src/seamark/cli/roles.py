@@ -10,7 +10,7 @@ import yaml
 from seamark.cli.families import FAMILIES, chosen
 from seamark.core.family import Family
 from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
-from seamark.lifecycle.parts import console_grants
+from seamark.lifecycle.parts import console_grants, evidence_grants
 
 Names = Annotated[list[str] | None, typer.Argument(help="Only these families; all if none is named.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator's own namespace.")]
@@ -18,14 +18,18 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator'
 RBAC = "rbac.authorization.k8s.io"
 
 Console = Annotated[bool, typer.Option("--console", help="With the rights of the console that the operator serves.")]
+Evidence = Annotated[bool, typer.Option("--evidence", help="With the rights for the evidence that it tells a console.")]
 
 
-def roles(names: Names = None, namespace: Namespace = "seamark-system", console: Console = False) -> None:
+def roles(
+    names: Names = None, namespace: Namespace = "seamark-system", console: Console = False, evidence: Evidence = False
+) -> None:
     """Print a ServiceAccount with exactly the rights that these families need, ready for `kubectl apply -f -`."""
     families = chosen(names or list(FAMILIES))
     documents = [account(namespace), *(role for family in families for role in family_role(family, namespace))]
     documents += leader_role(namespace)
     documents += console_role(namespace) if console else []
+    documents += role("seamark-evidence", evidence_grants(), "", namespace) if evidence else []
     typer.echo("---\n".join(yaml.safe_dump(document, sort_keys=False) for document in documents), nl=False)
 
 

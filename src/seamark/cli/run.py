@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator
 from functools import partial
 from random import Random
@@ -17,6 +18,8 @@ from seamark.cli import console
 from seamark.cli.access import at_home, greet
 from seamark.cli.families import chosen
 from seamark.cli.flags import with_settings
+from seamark.console.access import Access
+from seamark.console.evidence import Here, witnessing
 from seamark.core import log
 from seamark.core.clock import SystemClock
 from seamark.core.connection import Load, connect
@@ -26,6 +29,8 @@ from seamark.core.health import HealthServer
 from seamark.core.http import HttpTransport
 from seamark.core.operator import Operator, World
 from seamark.core.settings import Settings
+from seamark.core.site import Site
+from seamark.core.transport import Transport
 
 
 def run(settings: Settings) -> None:
@@ -44,7 +49,7 @@ async def serve(settings: Settings, load: Load) -> None:
         controllers = [one for family in families for one in family.controllers()]
         identity = f"{socket.gethostname()}-{os.getpid()}"
         operator = Operator(World(transport, SystemClock(), Random(), identity), controllers, settings)
-        async with showing(operator, settings, load):
+        async with showing(operator, settings, load), telling(operator, settings, transport):
             await supervise(operator, settings)
     finally:
         await transport.close()
@@ -57,8 +62,8 @@ async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIt
         yield
         return
     up = asyncio.Event()
-    told = partial(evidence, operator)
-    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, told))
+    witness = partial(Here, evidence=partial(evidence, operator))
+    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, witness))
     starting = asyncio.ensure_future(up.wait())
     await asyncio.wait((page, starting), return_when=asyncio.FIRST_COMPLETED)
     starting.cancel()
@@ -69,6 +74,19 @@ async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIt
     finally:
         page.cancel()
         await asyncio.gather(page, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def telling(operator: Operator, settings: Settings, transport: Transport) -> AsyncIterator[None]:
+    """The evidence alone, if it is wanted: a console that runs apart asks for it."""
+    site = Site("evidence", "choose another with --evidence, or an empty one for none")
+    if settings.evidence:
+        access = Access(transport, time.monotonic)
+        await site.open(witnessing(access, partial(evidence, operator)), settings.evidence)
+    try:
+        yield
+    finally:
+        await site.close()
 
 
 async def supervise(operator: Operator, settings: Settings) -> None:

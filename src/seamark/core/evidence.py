@@ -18,6 +18,8 @@ from seamark.core.queue import Item
 from seamark.core.redaction import redact
 from seamark.core.source import NotYet
 
+STANDS_BY = "this replica does not lead: another one works"
+
 
 def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
     """In words, the most telling first; empty for an object of which this operator has no part."""
@@ -33,7 +35,7 @@ def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
     if not found and not troubles:
         return []
     leads = operator.leader is None or operator.leader.leading
-    return [*troubles, *found, *([] if leads else ["this replica does not lead: another one works"])]
+    return [*troubles, *found, *([] if leads else [STANDS_BY])]
 
 
 def _mine(operator: Operator, resource: Resource, key: Key) -> list[Controller[Any]]:

@@ -14,7 +14,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 from seamark.core import log
-from seamark.core.errors import UserError
+from seamark.core.site import Site
 
 
 class HealthServer:
@@ -23,28 +23,18 @@ class HealthServer:
     def __init__(self, registry: CollectorRegistry, missing: Callable[[], list[str]]) -> None:
         self._registry = registry
         self._missing = missing
-        self._runner: web.AppRunner | None = None
+        self._site = Site("health", "choose another with --health-address, or an empty one for none")
 
     async def start(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics)
         app.router.add_put("/loglevel", change_level)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, host.strip("[]") or None, int(port)).start()
-        except (OSError, ValueError, OverflowError) as error:  # taken or unknown; no port; no such port
-            await self.close()
-            hint = "choose another with --health-address, or an empty one for none"
-            raise UserError(f"can't serve health on {address} ({error})", hint=hint) from None
+        await self._site.open(app, address)
 
     async def close(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._site.close()
 
     async def _healthz(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok\n")

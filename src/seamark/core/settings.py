@@ -52,6 +52,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     console: Annotated[
         str, Meta(description="Where the console and the evidence for `seamark explain` are served; empty for nowhere")
     ] = ""
+    evidence: Annotated[
+        str, Meta(description="Where the evidence alone is served, for a console that runs apart; empty for nowhere")
+    ] = ""
     stop_grace: Annotated[float, Meta(description="Seconds in which work under way may end on a stop", ge=0)] = 5.0
     log_level: Annotated[
         str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")

@@ -5,20 +5,22 @@ Without an operator that answers, an explanation says so, and shows what the clu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import aiohttp
 import msgspec
 
 from seamark.api.meta import Key, Resource
+from seamark.core.errors import Retry
 from seamark.explain import kinds
 from seamark.explain.model import Hop
 
 PATIENCE = 3.0
 MOST = 1000  # objects in one question
 
-Known = Mapping[tuple[Resource, Key], tuple[str, ...]]
+Place = tuple[Resource, Key]
+Known = Mapping[Place, tuple[str, ...]]
 
 
 async def live(hop: Hop, operator: str, token: str) -> tuple[Hop, str]:
@@ -27,8 +29,20 @@ async def live(hop: Hop, operator: str, token: str) -> tuple[Hop, str]:
         return hop, "No operator was asked (--operator): this is what the cluster knows."
     if not token:
         return hop, "This kubeconfig has no token to show to the operator: this is what the cluster knows."
-    asked = [(one.resource, one.key) for one in hop.walk() if one.resource in kinds.KINDS and not one.again][:MOST]
-    body = [{"kind": str(kind), "namespace": key.namespace, "name": key.name} for kind, key in asked]
+    try:
+        return proven(hop, await ask(operator, token, places(hop))), ""
+    except Retry as trouble:
+        return hop, f"The operator at {operator} {trouble.message}: this is what the cluster knows."
+
+
+def places(hop: Hop) -> list[Place]:
+    """What is worth asking for: each object once."""
+    return [(one.resource, one.key) for one in hop.walk() if one.resource in kinds.KINDS and not one.again][:MOST]
+
+
+async def ask(operator: str, token: str, about: Sequence[Place]) -> Known:
+    """What the operator at this URL knows of these objects; `Retry` in words that go on from "The operator …"."""
+    body = [{"kind": str(kind), "namespace": key.namespace, "name": key.name} for kind, key in about]
     try:
         timeout = aiohttp.ClientTimeout(total=PATIENCE)
         async with (
@@ -40,12 +54,11 @@ async def live(hop: Hop, operator: str, token: str) -> tuple[Hop, str]:
             ) as response,
         ):
             if response.status != 200:
-                return hop, f"The operator at {operator} answered {response.status}: this is what the cluster knows."
+                raise Retry(f"answered {response.status}")
             told = msgspec.json.decode(await response.read(), type=list[tuple[str, ...]])
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        words = str(error) or "no answer in time"
-        return hop, f"The operator at {operator} can't be asked ({words}): this is what the cluster knows."
-    return proven(hop, dict(zip(asked, told, strict=False))), ""
+        raise Retry(f"can't be asked ({str(error) or 'no answer in time'})") from None
+    return dict(zip(about, told, strict=False))
 
 
 def proven(hop: Hop, known: Known) -> Hop:

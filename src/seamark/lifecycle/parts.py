@@ -94,6 +94,11 @@ def console_grants() -> set[Grant]:
     return declared_grants(graph(Reports("console"))) | CONSOLE
 
 
+def evidence_grants() -> set[Grant]:
+    """Of an operator that tells what it knows: it asks who somebody is, and what they may read."""
+    return set(CONSOLE)
+
+
 def lease_grants(namespace: str) -> set[Grant]:
     return {grant._replace(namespace=namespace) for grant in leader_grants()}
 
@@ -102,6 +107,7 @@ __all__ = [
     "Installation",
     "agent_grants",
     "console_grants",
+    "evidence_grants",
     "forwarder_grants",
     "install_grants",
     "lease_grants",

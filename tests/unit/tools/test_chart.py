@@ -44,7 +44,7 @@ def test_nobody_may_give_rights_or_act_as_others() -> None:
 
 def test_every_family_has_a_role() -> None:
     assert {family.name for family in USED} == {name.partition(".")[0] for name in ROLES} - {
-        *("leader", "agent", "forwarder", "console", "install", "renewal", "uninstall")
+        *("leader", "agent", "forwarder", "console", "evidence", "install", "renewal", "uninstall")
     }
 
 

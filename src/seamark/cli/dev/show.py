@@ -24,6 +24,7 @@ from seamark.cli.dev.screen import Screen
 from seamark.cli.families import FAMILIES
 from seamark.cli.manifests import Applier
 from seamark.cli.run import supervise
+from seamark.console.evidence import Here
 from seamark.core.clock import SystemClock
 from seamark.core.connection import connect
 from seamark.core.evidence import evidence
@@ -107,11 +108,12 @@ class Show:
         controllers = [one for family in families for one in family.controllers()]
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
         load = connect(str(place.kubeconfig))
+        witness = partial(Here, evidence=partial(evidence, operator))
         page = f"{HOST}:{first_free(HOST, PAGE_PORTS)}"
         asker = Asker(transport, str(place.kubeconfig), self.parts.names, place.names)
         tasks = [
             asyncio.ensure_future(supervise(operator, SETTINGS)),
-            asyncio.ensure_future(console.serve(page, load, lambda: None, partial(evidence, operator))),
+            asyncio.ensure_future(console.serve(page, load, lambda: None, witness)),
             asyncio.ensure_future(progress.follow(operator, asker)),
         ]
         try:

@@ -279,6 +279,7 @@ function branch(hop) {
     element("span", { class: `chip ${hop.truth}` }, `${MARKS[hop.truth]} ${name}`),
     element("span", { class: "how" }, ` ${hop.how || ""}${broken(hop) && hop.words ? ` — ${hop.words}` : ""}`),
     ...conditions,
+    ...(hop.evidence || []).map((line) => element("div", { class: "conditions how" }, `evidence: ${line}`)),
     hop.hops.length ? element("ul", {}, ...hop.hops.map(branch)) : null);
 }
 

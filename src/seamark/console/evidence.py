@@ -1,0 +1,119 @@
+"""The evidence behind conditions, over HTTP: an operator tells it, a console that runs apart carries it on.
+
+- Of an object hears only who may read it; the operator asks the API server, also where a console stands between.
+- Replicas of an operator are asked one by one, each at its own address: the one that leads knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import msgspec
+from aiohttp import web
+
+from seamark.api.meta import Key, Resource
+from seamark.console.access import Access, Person
+from seamark.console.asking import PERSON, TOKEN, application, problem, told
+from seamark.core.errors import Retry, UserError
+from seamark.core.evidence import STANDS_BY
+from seamark.explain import kinds
+from seamark.explain.live import MOST, Known, Place, ask
+
+PATH = "/api/evidence"
+PATIENCE = 1.5  # of a console for an operator: less than whoever asks the console has
+
+Evidence = Callable[[Resource, Key], list[str]]  # what the operator knows of an object, in words
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An object that somebody wants to know more about."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class Witness(Protocol):
+    """Knows what is behind the conditions of objects."""
+
+    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
+        """For this person, of these objects; `Retry` if nobody who knows can be asked."""
+
+
+class Here:
+    """The operator runs in this very program."""
+
+    def __init__(self, access: Access, evidence: Evidence) -> None:
+        self._access = access
+        self._evidence = evidence
+
+    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
+        readable = await self._access.readable(person, {(resource, key.namespace) for resource, key in places})
+        return {
+            (kind, key): tuple(self._evidence(kind, key)) for kind, key in places if (kind, key.namespace) in readable
+        }
+
+
+class Elsewhere:
+    """Operators at all addresses of a name, for example of a headless Service."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise UserError(f"{address!r} is no address of operators", hint="write HOST:PORT")
+        self._host, self._port = host.strip("[]"), int(port)
+
+    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                urls = await self._urls()
+                answers = await asyncio.gather(*(ask(url, token, places) for url in urls), return_exceptions=True)
+        except (OSError, TimeoutError) as error:
+            raise Retry(
+                f"no operator can be asked at {self._host}:{self._port}: {error or 'no answer in time'}"
+            ) from None
+        known = [one for one in answers if not isinstance(one, BaseException)]
+        if not known:
+            raise Retry(f"no operator can be asked at {self._host}:{self._port}: {answers[0]}")
+        return {place: _of_who_leads([one.get(place, ()) for one in known]) for place in places}
+
+    async def _urls(self) -> list[str]:
+        found = await asyncio.get_running_loop().getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+        hosts = sorted({str(address[0]) for *_, address in found})
+        return [f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}" for host in hosts]
+
+
+def _of_who_leads(told: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Families may run apart, each with a leader of its own: what all leaders know; of those who stand by, one."""
+    leaders = [line for lines in told if STANDS_BY not in lines for line in lines]
+    return tuple(leaders) if leaders else max(told, key=len)
+
+
+def witnessing(access: Access, evidence: Evidence) -> web.Application:
+    """The evidence alone, of an operator without a console."""
+    app = application(access)
+    app.router.add_post(PATH, answering(Here(access, evidence)))
+    return app
+
+
+def answering(witness: Witness | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """What answers the question: of each object that was asked for, in the same order."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if witness is None:
+            return problem(404, "no operator runs here, only the console; --operators names some")
+        try:
+            asked = msgspec.json.decode(await request.read(), type=list[Asked])[:MOST]
+            places = [(kinds.named(one.kind), Key(one.namespace, one.name)) for one in asked]
+        except (msgspec.DecodeError, UserError) as error:
+            return problem(400, str(error))
+        try:
+            known = await witness.tell(request[TOKEN], request[PERSON], places)
+        except Retry as error:
+            return problem(502, error.message)
+        return told([known.get(place, ()) for place in places])
+
+    return answer

@@ -1,0 +1,70 @@
+"""What a console hears from several operators, and what it makes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from seamark.api.meta import Key
+from seamark.console import evidence
+from seamark.console.access import Person
+from seamark.console.evidence import Elsewhere
+from seamark.core.errors import Retry, UserError
+from seamark.core.evidence import STANDS_BY
+from seamark.explain import kinds
+from seamark.explain.live import Known, Place
+
+WEB = (kinds.SERVICE, Key("default", "web"))
+Replica = tuple[str, ...] | Retry
+
+
+def heard(monkeypatch: pytest.MonkeyPatch, *replicas: Replica) -> tuple[str, ...]:
+    """Of `WEB`, from replicas at addresses of one name."""
+    answers = {f"http://127.0.0.{number}:8091": told for number, told in enumerate(replicas, 1)}
+
+    async def ask(url: str, _token: str, about: Sequence[Place]) -> Known:
+        told = answers[url]
+        if isinstance(told, Retry):
+            raise told
+        return dict.fromkeys(about, told)
+
+    async def urls(_: Elsewhere) -> list[str]:
+        return list(answers)
+
+    monkeypatch.setattr(evidence, "ask", ask)
+    monkeypatch.setattr(Elsewhere, "_urls", urls)
+    return asyncio.run(Elsewhere("operators:8091").tell("token", Person("ann"), [WEB]))[WEB]
+
+
+def test_who_leads_is_believed_and_who_stands_by_is_not_heard_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing = ("judged from what the API server shows; nobody else was asked", STANDS_BY)
+    assert heard(monkeypatch, standing, ("edge: answered 2 s ago",)) == ("edge: answered 2 s ago",)
+    assert heard(monkeypatch, standing, ()) == standing
+
+
+def test_families_that_run_apart_all_have_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert heard(monkeypatch, ("edge: answered 2 s ago",), (), ("zone: answered 1 s ago",)) == (
+        "edge: answered 2 s ago",
+        "zone: answered 1 s ago",
+    )
+
+
+def test_a_replica_that_does_not_answer_silences_nobody_and_all_of_them_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert heard(monkeypatch, Retry("answered 500"), ("edge: answered 2 s ago",)) == ("edge: answered 2 s ago",)
+    with pytest.raises(Retry, match=r"operators:8091: answered 500"):
+        heard(monkeypatch, Retry("answered 500"), Retry("answered 401"))
+
+
+def test_a_name_that_nobody_has_is_told() -> None:
+    with pytest.raises(Retry, match=r"no operator can be asked at nobody.invalid:8091"):
+        asyncio.run(Elsewhere("nobody.invalid:8091").tell("token", Person("ann"), [WEB]))
+
+
+@pytest.mark.parametrize("address", ["operators", ":8091", "operators:http"])
+def test_what_is_no_address_is_told(address: str) -> None:
+    with pytest.raises(UserError, match="write HOST:PORT"):
+        Elsewhere(address)
