@@ -22,6 +22,7 @@ from seamark.api.meta import Key
 from seamark.cli.main import app
 from seamark.cluster.real.plane import ControlPlane
 from seamark.cluster.real.ports import Ports
+from seamark.cluster.real.users import tell_operator
 from seamark.families.sample.family import GREETING
 from tests.cluster.requests import eventually, install, request
 
@@ -135,7 +136,11 @@ def test_a_console_that_runs_apart_asks_the_operator_on_behalf_of_whoever_asks_i
         assert proof(url, alice, greeted) == (200, [[]])  # the operator asks what she may read, too
         assert proof(f"http://{operators}", alice, greeted) == (200, [[]])
         assert proof(f"http://{operators}", "nobody's", greeted)[0] == 401
-        assert any("answered" in one for one in explained(control_plane, greeted, url)["tree"]["evidence"])
+        named = tmp_path / "named"
+        named.write_text(control_plane.kubeconfig.read_text())
+        tell_operator(named, url)
+        control_plane.kubectl("--kubeconfig", str(named), "get", "namespaces")  # which kubectl does not mind
+        assert any("answered" in one for one in explained(control_plane, greeted, "", named)["tree"]["evidence"])
         seen = urllib.request.Request(
             f"{url}/api/object?kind=greeting&namespace={greeted.namespace}&name={greeted.name}",
             headers={"Authorization": f"Bearer {admin}"},
@@ -150,11 +155,11 @@ def test_a_console_that_runs_apart_asks_the_operator_on_behalf_of_whoever_asks_i
         assert proof(url, admin, greeted)[0] == 404
 
 
-def explained(plane: ControlPlane, key: Key, url: str) -> dict[str, Any]:
+def explained(plane: ControlPlane, key: Key, url: str, kubeconfig: Path | None = None) -> dict[str, Any]:
     command = [sys.executable, "-c", START, "explain", f"greeting/{key.name}", "-n", key.namespace, "-o", "json"]
     environment = {**os.environ, "SEAMARK_OPERATOR": url}
     done = subprocess.run(
-        [*command, "--kubeconfig", str(plane.kubeconfig)],
+        [*command, "--kubeconfig", str(kubeconfig or plane.kubeconfig)],
         capture_output=True,
         text=True,
         timeout=60,

@@ -40,7 +40,11 @@ Format = Annotated[Literal["text", "json"], typer.Option("--output", "-o", help=
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every condition, also those that are well.")]
 AskedOperator = Annotated[
     str,
-    typer.Option("--operator", envvar="SEAMARK_OPERATOR", help="The operator's console, for live evidence: its URL."),
+    typer.Option(
+        "--operator",
+        envvar="SEAMARK_OPERATOR",
+        help="The console, for live evidence: its URL; the kubeconfig may name it.",
+    ),
 ]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
@@ -71,7 +75,8 @@ async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, co
     """The chain from the cluster, and the evidence from the operator, if it can be asked."""
     load = connect(kubeconfig, context)
     hop = await reading(load, lambda reader: explained(reader, resource, key, meanings()))
-    return await live(hop, operator, (await load()).token if operator else "")
+    connection = await load()
+    return await live(hop, operator or connection.operator, connection.token)
 
 
 def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig = "", context: Context = "") -> None:

@@ -2,6 +2,7 @@
 
 - A kubeconfig is read in full (client certificate, token, exec plugin, OIDC, proxy, TLS server name) by the official
   package; what it says is kept as one frozen value, so that a renewal can be compared with what was there before.
+- A cluster's entry may say where its operator tells what it knows: `extensions`, by the name of `OPERATOR`.
 - Mistakes that a person can mend are told in one line.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from seamark.core.errors import UserError
 
+OPERATOR = "seamark.dev/operator"
 POD_SECRETS = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -30,6 +32,7 @@ class Connection:
     verify: bool = True
     server_name: str = ""
     proxy: str = ""
+    operator: str = ""
 
     def same_channel(self, other: Connection) -> bool:
         """Whether only the token differs: then open connections can be kept."""
@@ -109,7 +112,16 @@ async def from_kubeconfig(path: str, context: str) -> Connection:
         verify=bool(settings.verify_ssl),
         server_name=settings.tls_server_name or "",
         proxy=settings.proxy or "",
+        operator=_operator(loader._cluster.value),
     )
+
+
+def _operator(cluster: dict[str, Any]) -> str:
+    """The URL that the cluster's entry has for it; empty if there is none that could be one."""
+    known = {one.get("name"): one.get("extension") for one in cluster.get("extensions") or () if isinstance(one, dict)}
+    told = known.get(OPERATOR)
+    url = told.get("url") if isinstance(told, dict) else None
+    return url if isinstance(url, str) else ""
 
 
 def _existing(path: str) -> str:

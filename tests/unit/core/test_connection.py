@@ -37,6 +37,21 @@ def loaded(path: str, context: str = "") -> Connection:
     return asyncio.run(from_kubeconfig(path, context))
 
 
+@pytest.mark.parametrize(
+    ("extensions", "operator"),
+    [
+        ([{"name": "seamark.dev/operator", "extension": {"url": "http://127.0.0.1:8090"}}], "http://127.0.0.1:8090"),
+        ([{"name": "another.dev", "extension": {"url": "http://127.0.0.1:1"}}], ""),
+        ([{"name": "seamark.dev/operator", "extension": {"url": 7}}], ""),
+        ([{"name": "seamark.dev/operator", "extension": "http://127.0.0.1:8090"}, "odd"], ""),
+        (None, ""),
+    ],
+)
+def test_where_the_operator_is_asked(tmp_path: Path, extensions: object, operator: str) -> None:
+    found = loaded(kubeconfig(tmp_path, user={"token": "t1"}, cluster={"extensions": extensions}))
+    assert found.operator == operator
+
+
 async def again(load: Load) -> Connection:
     return await load()
 

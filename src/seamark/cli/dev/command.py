@@ -48,7 +48,7 @@ def dev(
     log.configure("critical")
     show = Show(found, Parts(say), check=check)
     if kubeconfig:
-        uvloop.run(show.at(Place("that kubeconfig", Path(kubeconfig)), time.monotonic()))
+        uvloop.run(show.at(Place("that kubeconfig", Path(kubeconfig), ours=False), time.monotonic()))
     elif cluster == "embedded":
         uvloop.run(embedded(show, network, time.monotonic()))
     else:

@@ -19,7 +19,7 @@ class Screen:
     """A terminal. Commands are shown as soon as their answers have come."""
 
     url: str
-    kubeconfig: str
+    setting: str  # of the environment, by which others find the way
     page: str
     token: str
     console: Console = field(default_factory=Console)
@@ -27,7 +27,7 @@ class Screen:
     async def show(self, progress: Progress) -> None:
         say = self.console.print
         say(f"A cluster at {self.url}, {progress.elapsed:.1f} s after the start. Try in another terminal:")
-        say(f"  export KUBECONFIG={self.kubeconfig} SEAMARK_OPERATOR={self.page}", soft_wrap=True, highlight=False)
+        say(f"  export {self.setting}", soft_wrap=True, highlight=False)
         say("  seamark status; seamark explain workload/story; kubectl get workloads,gateways,services", soft_wrap=True)
         say(f"The console: {self.page}#token={self.token}", soft_wrap=True, highlight=False)
         say("Ctrl-C ends it and leaves nothing behind.\n")

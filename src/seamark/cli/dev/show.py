@@ -24,6 +24,7 @@ from seamark.cli.dev.screen import Screen
 from seamark.cli.families import FAMILIES
 from seamark.cli.manifests import Applier
 from seamark.cli.run import supervise
+from seamark.cluster.real.users import tell_operator
 from seamark.console.evidence import Here
 from seamark.core.clock import SystemClock
 from seamark.core.connection import connect
@@ -46,6 +47,7 @@ class Place:
 
     - `node` is this machine's address there, `names` its own DNS; both empty where no Pods run here.
     - `defined` is called when the kinds are there.
+    - `ours`: the kubeconfig was made for this, and ends with it.
     """
 
     url: str
@@ -54,6 +56,7 @@ class Place:
     names: str = ""
     folder: Path = Path()
     defined: Callable[[], None] | None = None
+    ours: bool = True
 
 
 @dataclass
@@ -120,7 +123,12 @@ class Show:
             if self.check:
                 tasks.append(asyncio.ensure_future(self._until_true(operator, progress)))
             else:
-                screen = Screen(place.url, str(place.kubeconfig), f"http://{page}/", (await load()).token)
+                setting = f"KUBECONFIG={place.kubeconfig}"
+                if place.ours:
+                    tell_operator(place.kubeconfig, f"http://{page}")
+                else:
+                    setting += f" SEAMARK_OPERATOR=http://{page}"
+                screen = Screen(place.url, setting, f"http://{page}/", (await load()).token)
                 tasks.append(asyncio.ensure_future(screen.show(progress)))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import yaml
 
+from seamark.core.connection import OPERATOR
+
 MASTERS = "system:masters"
 
 
@@ -44,6 +46,16 @@ def kubeconfig(url: str, ca: Path, users: Sequence[User], name: str = "seamark")
         "contexts": [{"name": user.name, "context": {"cluster": name, "user": user.name}} for user in users],
     }
     return yaml.safe_dump(document, sort_keys=False)
+
+
+def tell_operator(path: Path, url: str) -> None:
+    """Write into a kubeconfig of ours where the operator of its clusters is asked."""
+    document = yaml.safe_load(path.read_text())
+    for entry in document["clusters"]:
+        entry["cluster"]["extensions"] = [{"name": OPERATOR, "extension": {"url": url}}]
+    fresh = path.with_suffix(".new")
+    write_private(fresh, yaml.safe_dump(document, sort_keys=False))
+    fresh.replace(path)
 
 
 def write_private(path: Path, text: str) -> None:
