@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -210,9 +211,9 @@ def tale(story: Story) -> None:
     story.until_true(service, endpoint)
 
     (pod,) = story.all("pod", "score.dev/workload=story")
-    kill_again_and_again(pod["metadata"]["name"])
-    story.until_untrue("the Pod is killed", DEPLOYMENT)
-    story.until_blamed("Pod", "EndpointSlice")
+    with killed_again_and_again(pod["metadata"]["name"]):
+        story.until_untrue("the Pod is killed", DEPLOYMENT)
+        story.until_blamed("Pod", "EndpointSlice")
     story.until_true(service, endpoint)
 
     story.kubectl("patch", "httproute", "story.way", "--type=merge", "-p", '{"metadata":{"finalizers":["test/held"]}}')
@@ -225,13 +226,24 @@ def tale(story: Story) -> None:
     print(f"story: {said}")  # noqa: T201  # how many seconds it took to be told
 
 
-def kill_again_and_again(pod: str) -> None:
-    """Twice: after that, the kubelet waits before it starts it anew."""
-    for _ in range(2):
-        eventually(lambda: bool(processes(f"POD_NAME={pod}") or processes(pod)), "it runs", PATIENCE)
-        for number in processes(pod):
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+@contextmanager
+def killed_again_and_again(pod: str) -> Iterator[None]:
+    """However often the kubelet starts it anew."""
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.2):
+            for number in processes(pod):
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        killer.join()
 
 
 def test_one_score_file_becomes_a_url_that_answers_and_every_broken_hop_is_told(tmp_path: Path) -> None:
