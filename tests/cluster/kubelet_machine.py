@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -167,6 +169,26 @@ def processes(text: str) -> list[int]:
             except OSError:
                 continue
     return found
+
+
+@contextmanager
+def killed_again_and_again(text: str) -> Iterator[None]:
+    """Processes that have this text, however often the kubelet starts them anew."""
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.2):
+            for number in processes(text):
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        over.set()
+        killer.join()
 
 
 def interface(address: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +18,7 @@ from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.attempts import answers
 from seamark.families.score.runtime.controller import Attempt, Options, controllers
 from seamark.families.score.runtime.state import Lookup, Probe
-from tests.cluster.kubelet_machine import ECHO, Machine, processes, python, running_machine
+from tests.cluster.kubelet_machine import ECHO, Machine, killed_again_and_again, python, running_machine
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster, running
 
@@ -82,16 +80,9 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
         deployment = machine.get(f"/apis/apps/v1/namespaces/{space}/deployments/hello")
         assert "hunter2" not in json.dumps([deployment, cluster.get("workloadplans", "hello")])
         cluster.until(lambda: top(cluster).get("reachable") is True, "it was tried, and answered")
-        (pid,) = processes("GREETING=from hello by hunter2")
-        os.kill(pid, signal.SIGKILL)
-        cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", "hello")
-
-        def nobody_answers() -> bool:
-            for again in processes("GREETING=from hello by hunter2"):  # the first restart comes at once
-                os.kill(again, signal.SIGKILL)
-            return top(cluster).get("reachable") is False
-
-        cluster.until(nobody_answers, "nobody answers")
+        with killed_again_and_again("GREETING=from hello by hunter2"):
+            cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", "hello")
+            cluster.until(lambda: top(cluster).get("reachable") is False, "nobody answers")
         assert cluster.endpoint("hello") == endpoint
         cluster.until_said("Ready", "True", "Succeeded", "hello", seconds=90)
         cluster.until(lambda: top(cluster).get("reachable") is True, "it answers again", seconds=60)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -45,7 +43,7 @@ from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.settings import loaded, rules_of
 from seamark.families.gateway.bundle import definitions
 from seamark.providers.dns.server import ServedMemory
-from tests.cluster.kubelet_machine import processes
+from tests.cluster.kubelet_machine import killed_again_and_again
 from tests.cluster.requests import eventually
 
 HOST, NAME = "127.0.0.1", "story.example.test"
@@ -224,26 +222,6 @@ def tale(story: Story) -> None:
     story.until_true(service, endpoint)  # it is made anew
     said = " ".join(f"{what.replace(' ', '_')}_s={value:.1f}" for what, value in story.seconds.items())
     print(f"story: {said}")  # noqa: T201  # how many seconds it took to be told
-
-
-@contextmanager
-def killed_again_and_again(pod: str) -> Iterator[None]:
-    """However often the kubelet starts it anew."""
-    over = threading.Event()
-
-    def kill() -> None:
-        while not over.wait(0.2):
-            for number in processes(pod):
-                with suppress(ProcessLookupError):
-                    os.kill(number, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    try:
-        yield
-    finally:
-        over.set()
-        killer.join()
 
 
 def test_one_score_file_becomes_a_url_that_answers_and_every_broken_hop_is_told(tmp_path: Path) -> None:
