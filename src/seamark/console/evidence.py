@@ -70,15 +70,24 @@ class Elsewhere:
         try:
             async with asyncio.timeout(PATIENCE):
                 urls = await self._urls()
-                answers = await asyncio.gather(*(ask(url, token, places) for url in urls), return_exceptions=True)
         except (OSError, TimeoutError) as error:
-            raise Retry(
-                f"no operator can be asked at {self._host}:{self._port}: {error or 'no answer in time'}"
-            ) from None
-        known = [one for one in answers if not isinstance(one, BaseException)]
+            raise self._nobody(error) from None
+        answers = await asyncio.gather(*(self._ask(url, token, places) for url in urls))
+        known = [one for one in answers if not isinstance(one, Retry)]
         if not known:
-            raise Retry(f"no operator can be asked at {self._host}:{self._port}: {answers[0]}")
+            raise self._nobody(*answers)
         return {place: _of_who_leads([one.get(place, ()) for one in known]) for place in places}
+
+    async def _ask(self, url: str, token: str, places: Sequence[Place]) -> Known | Retry:
+        """One that is gone, or hangs, keeps nobody from hearing the others."""
+        try:
+            return await ask(url, token, places, PATIENCE)
+        except Retry as trouble:
+            return trouble
+
+    def _nobody(self, *troubles: object) -> Retry:
+        words = "; ".join(dict.fromkeys(str(trouble) or "no answer in time" for trouble in troubles))
+        return Retry(f"no operator can be asked at {self._host}:{self._port}: {words}")
 
     async def _urls(self) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)

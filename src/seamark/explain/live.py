@@ -40,11 +40,11 @@ def places(hop: Hop) -> list[Place]:
     return [(one.resource, one.key) for one in hop.walk() if one.resource in kinds.KINDS and not one.again][:MOST]
 
 
-async def ask(operator: str, token: str, about: Sequence[Place]) -> Known:
+async def ask(operator: str, token: str, about: Sequence[Place], patience: float = PATIENCE) -> Known:
     """What the operator at this URL knows of these objects; `Retry` in words that go on from "The operator …"."""
     body = [{"kind": str(kind), "namespace": key.namespace, "name": key.name} for kind, key in about]
     try:
-        timeout = aiohttp.ClientTimeout(total=PATIENCE)
+        timeout = aiohttp.ClientTimeout(total=patience)
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
             session.post(

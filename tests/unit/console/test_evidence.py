@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Sequence
 
 import pytest
+from aiohttp import web
 
 from seamark.api.meta import Key
+from seamark.cluster.real.ports import Ports
 from seamark.console import evidence
 from seamark.console.access import Person
 from seamark.console.evidence import Elsewhere
 from seamark.core.errors import Retry, UserError
 from seamark.core.evidence import STANDS_BY
+from seamark.core.site import Site
 from seamark.explain import kinds
 from seamark.explain.live import Known, Place
 
@@ -24,7 +28,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, *replicas: Replica) -> tuple[str, ...
     """Of `WEB`, from replicas at addresses of one name."""
     answers = {f"http://127.0.0.{number}:8091": told for number, told in enumerate(replicas, 1)}
 
-    async def ask(url: str, _token: str, about: Sequence[Place]) -> Known:
+    async def ask(url: str, _token: str, about: Sequence[Place], _patience: float) -> Known:
         told = answers[url]
         if isinstance(told, Retry):
             raise told
@@ -55,8 +59,33 @@ def test_a_replica_that_does_not_answer_silences_nobody_and_all_of_them_are_told
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert heard(monkeypatch, Retry("answered 500"), ("edge: answered 2 s ago",)) == ("edge: answered 2 s ago",)
-    with pytest.raises(Retry, match=r"operators:8091: answered 500"):
+    with pytest.raises(Retry, match=r"operators:8091: answered 500; answered 401"):
         heard(monkeypatch, Retry("answered 500"), Retry("answered 401"))
+
+
+def test_one_that_hangs_keeps_nobody_from_hearing_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.json_response([["edge: answered 2 s ago"]])
+
+    async def case(silent: int, port: int) -> Known:
+        app = web.Application()
+        app.router.add_post("/api/evidence", answer)
+        site = Site("evidence", "")
+        await site.open(app, f"127.0.0.1:{port}")
+        try:
+            return await Elsewhere(f"operators:{silent}").tell("token", Person("ann"), [WEB])
+        finally:
+            await site.close()
+
+    monkeypatch.setattr(evidence, "PATIENCE", 0.3)
+    with Ports("127.0.0.1") as ports, socket.create_server(("127.0.0.1", 0)) as hangs:
+        places = (hangs.getsockname()[1], ports.reserve())
+
+        async def urls(_: Elsewhere) -> list[str]:
+            return [f"http://127.0.0.1:{port}" for port in places]
+
+        monkeypatch.setattr(Elsewhere, "_urls", urls)
+        assert asyncio.run(case(*places)) == {WEB: ("edge: answered 2 s ago",)}
 
 
 def test_a_name_that_nobody_has_is_told() -> None:
