@@ -102,12 +102,17 @@ def test_each_controller_works_with_its_role_alone_and_is_refused_beyond_it(plan
 def refused_beyond(plane: ControlPlane, cluster: Cluster) -> None:
     """What none of them may do, by role or by fence."""
 
-    def attempt(account: str, plural: str, subresource: str, patch: dict[str, Any]) -> Answer:
+    def attempt(account: str, plural: str, subresource: str, patch: dict[str, Any], how: str = "") -> Answer:
         path = cluster.path(plural, "app", subresource)
-        return send_as(plane, token(plane, account), "PATCH", path, patch, MERGE)
+        return send_as(plane, token(plane, account), "PATCH", f"{path}{how}", patch, MERGE)
+
+    def stands() -> bool:
+        """The server needs a moment to know of a new policy."""
+        return attempt("score-orchestrator", "workloads", "status", lie, "?dryRun=All").code == 422
 
     spec = {"spec": {"runtimeClass": "mine"}}
     lie = {"status": {"endpoint": "https://lie.example.com"}}
+    eventually(stands, "the fence stands")
     conditions = cluster.get("workloads")["status"]["conditions"]
     mine = [{**one, "message": "mine"} if one["type"] == "InputsValid" else one for one in conditions]
     for account, plural, subresource, patch, words in (
