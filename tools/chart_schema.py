@@ -41,6 +41,7 @@ SETTINGS: dict[str, type[msgspec.Struct]] = {
 SET_HERE = frozenset(
     (
         *("kubeconfig", "context", "families", "namespace", "lease", "leader_election", "health_address", "log_level"),
+        "evidence",
         *("dns_sources", "dns_tsig_secret", "dns_txt_encrypt_key", "score_namespace"),
         *("gateway_data_plane", "gateway_namespace", "gateway_workload", "gateway_service_type", "gateway_image"),
         *("gateway_load_balancer_class", "gateway_xds_listen", "gateway_xds_address", "gateway_xds_certificates"),

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from seamark.api.meta import Key, Resource
 from seamark.cli.access import ASK, INSTALL
-from seamark.core.connection import Load, connect
+from seamark.core.connection import Connection, Load, connect
 from seamark.core.errors import UserError
 from seamark.core.http import HttpTransport
 from seamark.explain.kinds import split
@@ -73,9 +73,12 @@ def explain(  # noqa: PLR0913, PLR0917  one parameter per option
 
 async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, context: str) -> tuple[Hop, str]:
     """The chain from the cluster, and the evidence from the operator, if it can be asked."""
-    load = connect(kubeconfig, context)
-    hop = await reading(load, lambda reader: explained(reader, resource, key, meanings()))
-    connection = await load()
+    connection = await connect(kubeconfig, context)()  # once: a plugin may take its time to give a token
+
+    async def known() -> Connection:
+        return connection
+
+    hop = await reading(known, lambda reader: explained(reader, resource, key, meanings()))
     return await live(hop, operator or connection.operator, connection.token)
 
 

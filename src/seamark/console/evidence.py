@@ -95,10 +95,10 @@ class Elsewhere:
         return [f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}" for host in hosts]
 
 
-def _of_who_leads(told: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _of_who_leads(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Families may run apart, each with a leader of its own: what all leaders know; of those who stand by, one."""
-    leaders = [line for lines in told if STANDS_BY not in lines for line in lines]
-    return tuple(leaders) if leaders else max(told, key=len)
+    leaders = [line for lines in answers if STANDS_BY not in lines for line in lines]
+    return tuple(leaders) if leaders else max(answers, key=len)
 
 
 def witnessing(access: Access, evidence: Evidence) -> web.Application:
