@@ -14,7 +14,9 @@ COPY requirements/run.lock /build/run.lock
 RUN python -m venv /opt/seamark/venv \
  && /opt/seamark/venv/bin/pip install --require-hashes --only-binary=:all: --no-deps -r /build/run.lock \
  && /opt/seamark/venv/bin/pip uninstall --yes pip
-COPY src/seamark /opt/seamark/lib/seamark
+COPY packages/runtime/src /opt/seamark/lib
+COPY packages/edge/src /opt/seamark/lib
+COPY packages/operator/src /opt/seamark/lib
 # The Gateway API's kinds, as published and checked by their checksum, so that installing them needs no internet.
 ENV PYTHONPATH=/opt/seamark/lib XDG_CACHE_HOME=/opt/seamark/cache
 RUN /opt/seamark/venv/bin/python -m compileall -q /opt/seamark/lib /opt/seamark/venv \

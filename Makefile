@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak report manifests clean lock
+.PHONY: help run test check bench simulate seeded-bugs conformance soak hostile report manifests clean lock changelog
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -56,11 +56,18 @@ soak: ## all families with churn and faults on the real control plane, for MINUT
 	@$(SETUP) venv controlplane gateway system
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
+hostile: ## every field that a tenant may write, with hostile values; ARGS=--edge for the edge's ports; needs root
+	@$(SETUP) venv controlplane gateway system
+	@$(BIN)/python -m tests.hostile $(ARGS)
+
 manifests: ## what the chart and plain manifests take from the code: charts/seamark, deploy/, docs/reference
 	@$(SETUP) venv helm
 	@$(BIN)/python -m tools.chart
 	@$(BIN)/python -m tools.manifests
 	@$(BIN)/python -m tools.reference
+
+changelog: ## put the fragments of changes/ into CHANGELOG.md as VERSION=0.2.0
+	@$(PYTHON) -m tools.changelog $(VERSION)
 
 lock: ## write the locked versions of all dependencies from pyproject.toml; ARGS=--upgrade chooses them anew
 	@$(SETUP) venv
@@ -72,4 +79,4 @@ report: ## the latest results of bench, soak and simulation as one page with plo
 
 clean: ## remove what was built here (the control plane stays in the user's cache)
 	rm -rf .venv .venv.lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
-	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find packages tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from seamark.core import log
+from seamark_runtime import log
 
 # A busy machine is slow and not wrong.
 settings.register_profile("seamark", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -13,7 +13,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from seamark.core.clock import LoopClock
+from seamark_runtime.clock import LoopClock
 
 V = TypeVar("V")
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

@@ -19,8 +19,6 @@ import yaml
 import seamark
 from seamark.cli.families import FAMILIES
 from seamark.cli.policies import fence
-from seamark.core.family import Family
-from seamark.core.rbac import Grant, grants, rules
 from seamark.families.dns.sources import SOURCES
 from seamark.families.score.family import SCORE
 from seamark.lifecycle.parts import (
@@ -35,6 +33,8 @@ from seamark.lifecycle.parts import (
     renewal_grants,
     uninstall_grants,
 )
+from seamark_runtime.family import Family
+from seamark_runtime.rbac import Grant, grants, rules
 from tools.chart_schema import schema
 from tools.dashboard import dashboard
 

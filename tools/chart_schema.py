@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 import yaml
 
-from seamark.core.settings import Settings
-from seamark.edge.settings import EdgeSettings
 from seamark.families.bindings.settings import BindingsSettings
 from seamark.families.dns.settings import DnsSettings
 from seamark.families.dns.sources import SOURCES
 from seamark.families.gateway.settings import GatewaySettings
 from seamark.families.loadbalancer.settings import LoadBalancerSettings
-from seamark.forwarder.settings import ForwarderSettings
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.forwarder.settings import ForwarderSettings
+from seamark_runtime.settings import Settings
 
 Json = dict[str, Any]
 
@@ -45,9 +45,9 @@ SET_HERE = frozenset(
         *("dns_sources", "dns_tsig_secret", "dns_txt_encrypt_key", "score_namespace"),
         *("gateway_data_plane", "gateway_namespace", "gateway_workload", "gateway_service_type", "gateway_image"),
         *("gateway_load_balancer_class", "gateway_xds_listen", "gateway_xds_address", "gateway_xds_certificates"),
-        *("gateway_xds_client_secret", "gateway_envoy", "gateway_addresses"),
+        *("gateway_xds_authority", "gateway_envoy", "gateway_addresses"),
         *("lb_class", "lb_provider", "lb_api_url", "lb_api_key", "lb_api_key_file", "lb_api_ca", "lb_cluster"),
-        *("lb_namespace", "lb_drain"),
+        *("lb_namespace", "lb_drain", "lb_cross_namespace_upstreams", "lb_cross_namespace_bindings"),
         *("bindings_edge", "bindings_edge_url", "bindings_edge_key", "bindings_edge_key_file", "bindings_edge_ca"),
         *("bindings_namespace", "bindings_operator"),
         *("state", "bind", "public_host", "domain", "agent_port", "api_port", "api_tls", "ops_port", "http_port"),

@@ -6,8 +6,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from seamark.cluster.real.binaries import cache_root
-from seamark.cluster.real.gobuild import toolchain
+from seamark_cluster.real.binaries import cache_root
+from seamark_cluster.real.gobuild import toolchain
 
 
 def go(source: Path, *arguments: str) -> None:

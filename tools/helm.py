@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 from pathlib import Path
 
-from seamark.cluster.real.binaries import VERSION, cache_root
+from seamark_cluster.real.binaries import VERSION, cache_root
 from tools.golang import go
 
 SOURCE = Path(__file__).parent / "helmbuild"

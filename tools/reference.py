@@ -13,23 +13,23 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from seamark.cli.families import FAMILIES
-from seamark.core.controller import Controller
-from seamark.core.metrics import Metrics
-from seamark.core.rbac import grants, rules
-from seamark.core.settings import Field, Settings, declared
-from seamark.edge.metrics import EdgeMetrics
-from seamark.edge.settings import PREFIX, EdgeSettings
 from seamark.families.bindings.settings import BindingsSettings
 from seamark.families.dns.settings import DnsSettings
 from seamark.families.gateway.settings import GatewaySettings
 from seamark.families.loadbalancer.settings import LoadBalancerSettings
 from seamark.families.score.settings import ScoreSettings
-from seamark.forwarder.metrics import ForwarderMetrics
-from seamark.forwarder.settings import ForwarderSettings
-from seamark.providers.edge.agent.metrics import AgentMetrics
+from seamark_edge.agent.metrics import AgentMetrics
+from seamark_edge.edge.metrics import EdgeMetrics
+from seamark_edge.edge.settings import PREFIX, EdgeSettings
+from seamark_edge.forwarder.metrics import ForwarderMetrics
+from seamark_edge.forwarder.settings import ForwarderSettings
+from seamark_runtime.controller import Controller
+from seamark_runtime.metrics import Metrics
+from seamark_runtime.rbac import grants, rules
+from seamark_runtime.settings import Field, Settings, declared
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
-MEANINGS = Path(__file__).parent.parent / "src" / "seamark" / "explain" / "meanings.json"
+MEANINGS = Path(__file__).parent.parent / "packages" / "operator" / "src" / "seamark" / "explain" / "meanings.json"
 FAMILY_SETTINGS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "bindings": ("SEAMARK_BINDINGS_SETTINGS", BindingsSettings),
     "dns": ("SEAMARK_DNS_SETTINGS", DnsSettings),

@@ -21,10 +21,10 @@ from pathlib import Path
 from tools.progress import Bar
 
 ROOT = Path(__file__).parent.parent
-FETCH = "from seamark.cli.cluster import fetch; fetch()"
+FETCH = "from seamark_cluster.commands.cluster import fetch; fetch()"
 GATEWAY = (
     "from seamark.families.gateway.bundle import definitions; definitions(); "
-    "from seamark.providers.dataplane.envoy.binary import install; install()"
+    "from seamark_edge.dataplane.envoy.binary import install; install()"
 )
 SUITE = "from tests.conformance.suite import built; built()"
 HELM = "from tools.helm import built; built()"
@@ -80,8 +80,9 @@ def virtual_environment(root: Path) -> None:
             _make_environment(root, bar)
             _install_packages(root, python, bar)
         stamp.unlink(missing_ok=True)
-        bar.show("packages", 0.97, "seamark itself")
-        _run([str(python), *PIP, "--no-deps", "--no-build-isolation", "-e", str(root)])
+        bar.show("packages", 0.97, "the distributions of this workspace")
+        editable = [option for path in distributions(root) for option in ("-e", str(path))]
+        _run([str(python), *PIP, "--no-deps", "--no-build-isolation", *editable])
         stamp.write_text(json.dumps(wanted))
         bar.finish(f"packages: ready in {time.monotonic() - began:.0f} s")
 
@@ -128,14 +129,18 @@ def system_packages(root: Path) -> None:
         _install_system(packages)
 
 
+def distributions(root: Path) -> list[Path]:
+    """The folders of the distributions of this workspace."""
+    return sorted(path.parent for path in root.glob("packages/*/pyproject.toml"))
+
+
 def _stamp(root: Path) -> dict[str, str]:
-    project = tomllib.loads((root / "pyproject.toml").read_text())
-    ours = {key: project.get(key) for key in ("project", "build-system")}
+    ours = [(path.name, (path / "pyproject.toml").read_text()) for path in distributions(root)]
     return {
         "lock": hashlib.sha256((root / "requirements" / "dev.lock").read_bytes()).hexdigest(),
         "python": sys.version,
         "place": str(root),
-        "project": hashlib.sha256(json.dumps(ours, sort_keys=True).encode()).hexdigest(),
+        "project": hashlib.sha256(json.dumps(ours).encode()).hexdigest(),
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import uvloop
 
-from seamark.core.errors import SeamarkError
+from seamark_runtime.errors import SeamarkError
 from tests.bench.edge import __main__ as edge
 from tests.bench.hardship import kill, restart
 from tests.bench.report import Drawn, save

@@ -15,9 +15,9 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from seamark.api.meta import Object, Resource
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import SeamarkError
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.api.meta import Object, Resource
+from seamark_runtime.errors import SeamarkError
 from tests.bench.scenario import Made, Scenario, Sort, Write
 
 IN_FLIGHT = 64

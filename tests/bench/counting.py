@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from seamark.cluster.real.audit import Entry
+from seamark_cluster.real.audit import Entry
 
 READS = ("get", "list")
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from seamark.core.errors import SeamarkError
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import make_all, make_through_an_outage
 from tests.bench.counting import Requests
 from tests.bench.scenario import Sort

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import SeamarkError
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import SeamarkError
 from tests.bench.subject import Report
 
 ROOT = Path(__file__).parents[2]

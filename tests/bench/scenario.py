@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from seamark.api.crd import CRD
-from seamark.api.meta import Object, Resource
-from seamark.core.errors import UserError
-from seamark.core.waker import Declaration
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.meta import Object, Resource
+from seamark_runtime.controller import Declaration
+from seamark_runtime.errors import UserError
 
 # A family registers here: the module that has its SCENARIO and, where the standard course does not fit, a `bench`.
 FAMILIES = {

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from seamark.cluster.real.plane import ControlPlane, Options, User
+from seamark_cluster.real.plane import ControlPlane, Options, User
 from tests.bench import process
 from tests.bench.bare import Bare
 from tests.bench.counting import Requests, count

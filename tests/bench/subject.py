@@ -16,12 +16,12 @@ import msgspec
 import uvloop
 
 from seamark.cli.run import supervise
-from seamark.core import log
-from seamark.core.clock import SystemClock
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
+from seamark_runtime import log
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 from tests.bench import host
 from tests.bench.scenario import find
 from tests.bench.spread import percentile

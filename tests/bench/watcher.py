@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection
 import aiohttp
 import msgspec
 
-from seamark.core.errors import SeamarkError
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import DOWN, RETRY, Bare
 from tests.bench.scenario import Scenario
 

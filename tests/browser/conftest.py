@@ -16,12 +16,12 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from seamark.cli.console import serve
-from seamark.cluster.real.plane import ControlPlane, Options, User
-from seamark.cluster.real.ports import Ports
 from seamark.console.evidence import Here
-from seamark.core.connection import connect
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane, Options, User
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.connection import connect
 from tests.cluster.requests import install, request
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")

@@ -71,6 +71,24 @@ def test_a_change_is_shown_as_it_happens_and_kept_as_a_flip(page: Page, console:
     expect(moody).to_have_count(0)
 
 
+def test_what_objects_say_is_shown_as_text(page: Page, console: str, cluster: Cluster) -> None:
+    """No markup of a tenant is ever parsed, and no address of theirs becomes a link."""
+    message = "<img src=x onerror=\"document.title='taken'\"><a href='javascript:alert(1)'>here</a> javascript:alert(2)"
+    entered(page, console, cluster.token("chief"))
+    cluster.greet("hostile", ready="False", message=message)
+    try:
+        row = page.locator(".row a", has_text="hostile")
+        expect(row).to_contain_text("<img src=x onerror")
+        row.click()
+        expect(page.locator("#detail")).to_contain_text("javascript:alert(2)")
+        assert page.locator("img[src=x]").count() == 0
+        links = page.locator("a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+        assert [href for href in links if not href.startswith("#/")] == []
+        assert page.title() != "taken"
+    finally:
+        cluster.plane.kubectl("delete", "greeting", "hostile", "-n", "default")
+
+
 def test_search_and_filters_narrow_the_map(page: Page, console: str, cluster: Cluster) -> None:
     entered(page, console, cluster.token("chief"))
     page.keyboard.press("/")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from seamark.api.core import Service, ServiceSpec
-from seamark.api.meta import ManagedMeta
-from seamark.core.client import Client
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
+from seamark_runtime.api.core import Service, ServiceSpec
+from seamark_runtime.api.meta import ManagedMeta
+from seamark_runtime.client import Client
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
 from tests.browser.conftest import Cluster
 
 MANY = 5_000

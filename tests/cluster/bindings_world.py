@@ -11,15 +11,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from seamark.api.bindings import BoundEndpoint
-from seamark.api.kubernetesoperator import KubernetesOperator
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.bindings.certificates import Certificates, Life
 from seamark.families.bindings.controller import Means, controllers
 from seamark.families.bindings.family import CRDS
 from seamark.families.bindings.state import Settings
 from seamark.families.bindings.targets import parse
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from seamark_cluster.real.plane import ControlPlane
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import Answer, eventually, install, request
 from tests.cluster.score_operator import Running, running
@@ -110,7 +110,7 @@ class Bindings:
     # ---- objects
 
     def path(self, name: str = "", subresource: str = "") -> str:
-        return BoundEndpoint.RESOURCE.path(self.home, name, subresource)
+        return BoundEndpoint.RESOURCE.path(self.home, name or None, subresource)
 
     def bind(self, name: str, url: str, port: int) -> Answer:
         """What a person does with kubectl: a BoundEndpoint by hand."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane, Options, User
-from seamark.cluster.real.users import MASTERS
+from seamark_cluster.real.plane import ControlPlane, Options, User
+from seamark_cluster.real.users import MASTERS
 from tests.cluster.recorder import Recorder, recorded
 from tests.cluster.requests import request as ask
 from tests.cluster.rights import OPERATOR, refused

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from seamark.cluster.real.binaries import find
-from seamark.cluster.real.users import User
-from seamark.cluster.server.cluster import ClusterSettings, EmbeddedCluster
+from seamark_cluster.real.binaries import find
+from seamark_cluster.real.users import User
+from seamark_cluster.server.cluster import ClusterSettings, EmbeddedCluster
 
 V = TypeVar("V")
 USERS = (User("alice"), User("bob", ("developers",)))

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from seamark.api.crd import CRD
-from seamark.api.meta import Object
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator, World
-from seamark.core.rivals import TAKEN
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
-from seamark.core.waker import Declaration
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.meta import Object
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.competing import TAKEN
+from seamark_runtime.controller import Declaration
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 
 MERGE = "application/merge-patch+json"
 SETTINGS = Settings(leader_election=False, health_address="", stop_grace=0, workers=8, single_reads=1)
@@ -44,12 +45,14 @@ class Scene:
     def say(self, manager: str, path: str, status: Json) -> None:
         body = json.dumps({"status": status}).encode()
         query = {"fieldManager": manager}
-        answer = self.store.handle(Request("PATCH", f"{path}/status", query, body, MERGE))
+        answer = self.store.handle(HttpRequest("PATCH", received_path(f"{path}/status"), query, body, MERGE))
         assert isinstance(answer, Answer)
         assert answer.status == 200, answer.body
 
     def edit(self, path: str, patch: Json) -> None:
-        answer = self.store.handle(Request("PATCH", path, body=json.dumps(patch).encode(), content_type=MERGE))
+        answer = self.store.handle(
+            HttpRequest("PATCH", received_path(path), body=json.dumps(patch).encode(), content_type=MERGE)
+        )
         assert isinstance(answer, Answer)
         assert answer.status == 200, answer.body
 
@@ -64,7 +67,7 @@ class Scene:
         return [one for one in self.store.objects("events") if one["reason"] == reason]
 
     def told(self) -> list[str]:
-        """Of a rival."""
+        """Of another controller."""
         return [one["message"] for one in self.events(TAKEN)]
 
 

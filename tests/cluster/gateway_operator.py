@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.features import SUPPORTED
 from seamark.families.gateway.options import Options
-from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark_cluster.real.plane import ControlPlane
+from seamark_edge.dataplane.memory import MemoryDataPlane
 from tests.cluster.requests import eventually, install, request
 from tests.cluster.score_operator import Running, running
 

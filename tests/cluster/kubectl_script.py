@@ -15,8 +15,8 @@ from pathlib import Path
 
 import yaml
 
-from seamark.api.crd import manifests
 from seamark.families.sample.family import GREETING
+from seamark_runtime.api.crd import manifests
 from tests.cluster.kubelet_machine import echo_deployment
 
 COLOURS = """

@@ -19,20 +19,20 @@ from typing import Any, Protocol
 
 import yaml
 
-from seamark.api.core import Pod
-from seamark.api.meta import Key
-from seamark.cluster.kubelet.credentials import KubeletPki
-from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.real.plane import ControlPlane, Options, User
-from seamark.core.client import Client
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
-from seamark.core.source import Informer
-from seamark.core.watch import Watch
+from seamark_cluster.kubelet.credentials import KubeletPki
+from seamark_cluster.network.closed import ClosedNetwork
+from seamark_cluster.real.plane import ControlPlane, Options, User
+from seamark_runtime.api.core import Pod
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import Client
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.source import Informer
+from seamark_runtime.watch import Watch
 from tests.cluster.requests import eventually, request
 from tests.cluster.rights import OPERATOR
 
-START = "from seamark.cli.kubelet import app; app()"
+START = "from seamark_cluster.commands.kubelet import app; app()"
 ECHO = "seamark.dev/echo:v1"
 
 
@@ -49,9 +49,7 @@ class Machine:
             self.kubelet = subprocess.Popen(
                 self.command, stderr=out, env={**os.environ, "TMPDIR": str(self.log.parent)}
             )
-        eventually(
-            lambda: "the node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node", 120
-        )
+        eventually(lambda: "node is ready" in self.log.read_text() or self.kubelet.poll() is not None, "a node", 120)
         assert self.kubelet.poll() is None, self.log.read_text()
 
     def apply(self, *documents: dict[str, Any], namespace: str) -> None:

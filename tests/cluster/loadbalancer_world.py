@@ -13,19 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seamark.api.meta import Resource
-from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
-from seamark.cluster.network.closed import NODE
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.rbac import grants, rules
-from seamark.core.waker import Declaration
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
 from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.seamark import seamark_edge
 from seamark.providers.edge.shelf import Freshness
+from seamark_cluster.network.closed import NODE
+from seamark_cluster.real.plane import ControlPlane
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark_runtime.api.meta import Resource
+from seamark_runtime.controller import Declaration
+from seamark_runtime.rbac import grants, rules
 from tests.cluster.kubelet_machine import Machine, a_pod, echo_deployment, running_machine
 from tests.cluster.recorder import Recorder
 from tests.cluster.requests import eventually, install, request
@@ -54,7 +54,7 @@ class Balanced:
     namespace: str = ""
 
     def path(self, plural: str, name: str = "", subresource: str = "") -> str:
-        return PLURALS.get(plural, SERVICES).path(self.namespace, name, subresource)
+        return PLURALS.get(plural, SERVICES).path(self.namespace, name or None, subresource)
 
     def get(self, plural: str, name: str) -> Json:
         answer = request(self.machine.plane, "GET", self.path(plural, name))

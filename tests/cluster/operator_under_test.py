@@ -11,19 +11,20 @@ from random import Random
 from typing import Any
 
 from seamark.api.sample import Greeting
-from seamark.cluster.real.audit import Entry
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.clock import SystemClock
-from seamark.core.connection import Connection
-from seamark.core.controller import Controller
-from seamark.core.http import HttpTransport
-from seamark.core.operator import Operator, World
-from seamark.core.rbac import Grant
-from seamark.core.settings import Settings
-from seamark.core.transport import NoAnswerError, Request
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.audit import Entry
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import Connection
+from seamark_runtime.controller import Controller
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.rbac import Grant
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import HttpRequest, NoAnswerError
+from seamark_runtime.untrusted.names import received_path
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install
 from tests.cluster.rights import OPERATOR, granted, needed
@@ -58,13 +59,13 @@ class Api:
         asked = dict(part.split("=", 1) for part in query.split("&") if part)
         data = b"" if body is None else json.dumps(body).encode()
         try:
-            answer = await self._transport.send(Request(method, path, asked, data, media))
+            answer = await self._transport.send(HttpRequest(method, received_path(path), asked, data, media))
         except NoAnswerError:
             return 0, {}
         return answer.status, json.loads(answer.body)
 
     def greeting_path(self, name: str = "") -> str:
-        return Greeting.RESOURCE.path(self.namespace, name)
+        return Greeting.RESOURCE.path(self.namespace, name or None)
 
     def config_map_path(self, name: str = "") -> str:
         return "/".join(part for part in (f"/api/v1/namespaces/{self.namespace}/configmaps", name) if part)

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from seamark.api.meta import Resource
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.connection import Connection
-from seamark.core.http import HttpTransport
-from seamark.core.transport import NoAnswerError, Request
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.api.meta import Resource
+from seamark_runtime.connection import Connection
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.transport import HttpRequest, NoAnswerError
+from seamark_runtime.untrusted.names import received_path
 from tests.cluster.requests import request
 from tests.status_rules import check
 
@@ -84,7 +85,7 @@ class Recorder:
             if not version:
                 version = await self._list(transport)
             query = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
-            async with transport.stream(Request("GET", self._path, query)) as stream:
+            async with transport.stream(HttpRequest("GET", received_path(self._path), query)) as stream:
                 if stream.status != 200:
                     return ""
                 rest = b""
@@ -102,7 +103,7 @@ class Recorder:
         return version
 
     async def _list(self, transport: HttpTransport) -> str:
-        answer = await transport.send(Request("GET", self._path))
+        answer = await transport.send(HttpRequest("GET", received_path(self._path)))
         if answer.status != 200:
             raise NoAnswerError(f"{self._path} answered {answer.status}")
         listing = json.loads(answer.body)

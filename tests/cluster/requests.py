@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from seamark.api.crd import CRD
-from seamark.cluster.real.plane import ControlPlane
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.api.crd import CRD
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -44,10 +44,10 @@ def request(
 
 
 def document(body: bytes) -> dict[str, Any]:
-    """The answer's document; a kind that is not served yet is answered in plain text."""
+    """The answer's document. A kind that is not served yet is answered in plain text; one may be nested too deep."""
     try:
         found: dict[str, Any] = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"message": body.decode(errors="replace").strip()}
     return found
 

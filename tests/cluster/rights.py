@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from itertools import product
 from typing import Any
 
-from seamark.cluster.real.audit import Entry
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
-from seamark.core.waker import Declaration
+from seamark_cluster.real.audit import Entry
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.controller import Declaration
+from seamark_runtime.rbac import Grant, by_namespace, grants, leader_grants, rules
 from tests.cluster.requests import eventually, request
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -14,14 +14,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from seamark.api.score import Workload
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.clock import SystemClock
-from seamark.core.connection import Connection, Load, connect
-from seamark.core.http import HttpTransport
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
-from seamark.core.transport import Transport
-from seamark.core.waker import Declaration
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import Connection, Load, connect
+from seamark_runtime.controller import Declaration
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Transport
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import Answer, eventually, request
 from tests.cluster.rights import OPERATOR, granted, needed

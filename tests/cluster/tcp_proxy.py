@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from seamark.cluster.real.pki import Pki
-from seamark.cluster.real.plane import ControlPlane
+from seamark_cluster.real.pki import Pki
+from seamark_cluster.real.plane import ControlPlane
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.loadbalancer.family import CRDS
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.edge.running import RunningEdge
 from tests.edge.services import dial, echo, eventually, free_port, read_all, says, service

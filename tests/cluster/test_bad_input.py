@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from seamark.api.crd import manifests
 from seamark.cli.families import FAMILIES
 from seamark.cli.main import main
-from seamark.cluster.server.cluster import ClusterSettings
+from seamark_cluster.server.cluster import ClusterSettings
+from seamark_runtime.api.crd import manifests
 from tests.cluster.embedded_cluster import USERS, Running, running_cluster
 
 SCORE = "apiVersion: score.dev/v1b1\nmetadata: {name: hello}\ncontainers: {main: {image: nginx}}\n"

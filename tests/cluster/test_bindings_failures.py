@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.bindings.state import FINALIZER
 from seamark.families.bindings.targets import parse
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.bindings_world import Bindings, installation
 from tests.cluster.operator_under_test import WRITES
 from tests.cluster.requests import request

@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import Retry
 from seamark.families.bindings.certificates import EcCertificates
 from seamark.families.bindings.state import FINALIZER, FORMER_FINALIZER
 from seamark.families.bindings.targets import parse
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
-from seamark.providers.edge.model import Fields
+from seamark_cluster.real.plane import ControlPlane
+from seamark_edge.model import Fields
+from seamark_runtime.errors import Retry
 from tests.cluster.bindings_world import Bindings, Json, installation
 from tests.cluster.requests import request
 

@@ -33,14 +33,14 @@ from tests.cluster.score_operator import running
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram, start_agent
 from tests.edge.services import echo, service
+from tests.sources import PYTHONPATH
 
 NODE = "10.244.0.1"
 HOME = "seamark-system"
-SOURCE = str(Path(__file__).parents[2] / "src")
 FORWARDER = {
     "test/forwarder": {
         "command": ["{python}", "-c", "from seamark.cli.forwarder import app; app()"],
-        "env": {"PYTHONPATH": SOURCE, "SEAMARK_HEALTH_ADDRESS": ":8081", "SEAMARK_FORWARDER_SECRET_READS": "1"},
+        "env": {"PYTHONPATH": PYTHONPATH, "SEAMARK_HEALTH_ADDRESS": ":8081", "SEAMARK_FORWARDER_SECRET_READS": "1"},
     }
 }
 TALK = """

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.bindings.targets import parse
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.bindings_world import Bindings, installation
 from tests.cluster.requests import request
 

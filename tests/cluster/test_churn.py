@@ -11,15 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from seamark.api.bindings import BoundEndpoint
-from seamark.api.core import Service
 from seamark.api.dns import DNSEndpoint
-from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
-from seamark.api.kubernetesoperator import KubernetesOperator
-from seamark.api.meta import Object
 from seamark.api.sample import Greeting
 from seamark.api.score import Workload, WorkloadExposure, WorkloadPlan
-from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.family import CRDS as BINDINGS
@@ -38,9 +32,15 @@ from seamark.families.sample.controller import controller as sample
 from seamark.families.sample.family import GREETING
 from seamark.families.score.crds import CRDS as SCORE
 from seamark.families.score.family import without_runtime
-from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark_runtime.api.meta import Object
+from seamark_runtime.controller import Declaration
 from tests.cluster.embedded_scene import HOME, Scene, living, store_with
 from tests.cluster.test_hostile_tenants import GATEWAY_KINDS
 from tests.cluster.weighing import remembered
@@ -48,8 +48,9 @@ from tests.dns.running import until
 
 ZONE = "example.test"
 MANY, TIMES = 40, 5
+HOLD = 0.2  # seconds for which a name or place stays its namespace's
 SWEPT = "Queue._heap"  # from time to time: tests/unit/core/test_queue.py
-EDGE_TIMING = EdgeTiming(poll=0.1, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.1)
+EDGE_TIMING = EdgeTiming(poll=0.1, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.1, hold=HOLD)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def records() -> Crowd:
         record = {"dnsName": f"{name}.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}
         scene.make(DNSEndpoint, name, {"endpoints": [record]})
 
-    declared = dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,)), Timing(spacing=0.05))
+    declared = dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,), hold=HOLD), Timing(spacing=0.05))
     return Crowd(scene, declared, comes, lambda name: scene.delete(DNSEndpoint, name), (DNSEndpoint,))
 
 

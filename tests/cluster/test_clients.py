@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.server.cluster import with_node
+from seamark_cluster.server.cluster import with_node
 from tests.cluster import aio_client
 from tests.cluster.embedded_cluster import USERS, Running, running_cluster
 from tests.cluster.requests import eventually

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from seamark.cli.cluster import app, home, parse_user
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import UserError
+from seamark_cluster.commands.cluster import app, home, parse_user
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import UserError
 
 
 def run(*arguments: str) -> str:
@@ -65,14 +65,14 @@ def test_nothing_is_up(state: Path) -> None:
 
 
 def test_a_name_that_leads_elsewhere_is_refused(state: Path) -> None:
-    with pytest.raises(UserError, match="is no name for a cluster"):
+    with pytest.raises(UserError, match="is not a valid cluster name"):
         run("down", "--name", "../../etc")
 
 
 def test_users_are_named_with_their_groups() -> None:
     alice = parse_user("system:x:alice=dev,ops")
     assert (alice.name, alice.groups) == ("system:x:alice", ("dev", "ops"))
-    with pytest.raises(UserError, match="names no user"):
+    with pytest.raises(UserError, match="is not a user"):
         parse_user("=dev")
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from seamark.cluster.real.binaries import find
-from seamark.cluster.server.cluster import ClusterSettings
+from seamark_cluster.real.binaries import find
+from seamark_cluster.server.cluster import ClusterSettings
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.requests import eventually
 

@@ -15,16 +15,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from seamark.cluster.real import ports
-from seamark.cluster.real.plane import ControlPlane, Options
-from seamark.cluster.real.process import locked
-from seamark.core.errors import SeamarkError, UserError
+from seamark_cluster.real import ports
+from seamark_cluster.real.plane import ControlPlane, Options
+from seamark_cluster.real.process import locked
+from seamark_runtime.errors import SeamarkError, UserError
 from tests.cluster.requests import eventually, request
 
 CONFIGMAPS = "/api/v1/namespaces/{}/configmaps"
 
 OWNER = """
-from seamark.cluster.real.plane import ControlPlane, Options
+from seamark_cluster.real.plane import ControlPlane, Options
 plane = ControlPlane(Options(controllers=False))
 plane.start()
 print(plane.directory, flush=True)
@@ -105,7 +105,7 @@ def test_kubectl_says_why_it_failed(control_plane: ControlPlane) -> None:
 
 
 def test_a_user_whom_nobody_named_is_an_error(control_plane: ControlPlane) -> None:
-    with pytest.raises(UserError, match="knows no user mallory"):
+    with pytest.raises(UserError, match="has no user mallory"):
         control_plane.user("mallory")
 
 
@@ -187,7 +187,7 @@ def test_a_detached_one_is_found_again_and_taken_down_by_another(tmp_path: Path)
 
 
 def test_it_is_never_put_into_a_directory_that_is_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         ControlPlane(directory=tmp_path).start()
     assert tmp_path.exists()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from typing import Any
 
-from seamark.api.meta import Key
 from seamark.api.sample import Greeting
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.operator import Operator
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.api.meta import Key
+from seamark_runtime.operator import Operator
 from tests.cluster.operator_under_test import Api, on_real_api_server, operating, until
 from tests.cluster.tcp_proxy import Arrived, Proxy, status
 
@@ -37,7 +38,7 @@ def test_a_leader_that_loses_its_lease_between_two_writes_sends_nothing_more(
             proxy.answer(lease, status(500, "InternalError"), times=10_000)
             proxy.cut(lease)
             await operator.leader.lost()
-            deadline = operator.leader._deadline
+            deadline = asyncio.get_running_loop().time() + operator.leader.remaining()  # by the clock of the proxy
             held.release()  # its answer comes after the lease has run out
             await api.greet("c")
             lamps = operator.informers[Greeting]

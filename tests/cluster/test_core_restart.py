@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from seamark.api.meta import to_wire
 from seamark.api.sample import Greeting
-from seamark.cluster.real.plane import ControlPlane, Options
-from seamark.core.operator import Operator
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane, Options
+from seamark_runtime.api.meta import to_wire
+from seamark_runtime.operator import Operator
 from tests.cluster.conftest import USERS
 from tests.cluster.operator_under_test import WRITES, Api, admin, is_ready, on_real_api_server, operating, until
 from tests.cluster.requests import install

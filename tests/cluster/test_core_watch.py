@@ -6,8 +6,8 @@ import asyncio
 import json
 
 from seamark.api.sample import Greeting
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.operator_under_test import Api, on_real_api_server, operating, until
 from tests.cluster.requests import DEFINITIONS, eventually, install, request
 from tests.cluster.tcp_proxy import Arrived, Proxy, reply, status
@@ -106,7 +106,7 @@ def test_our_own_write_that_a_silent_watch_does_not_show_is_looked_up(
 ) -> None:
     async def test(api: Api) -> None:
         async with Proxy.to(control_plane) as proxy, operating(control_plane, url=proxy.url) as operator:
-            operator.loop._services.expectations._bound = 0.5
+            operator.loop._dependencies.expectations._bound = 0.5
             await api.greet("a")
             await until(lambda: api.ready("a"), "a is ready")
             assert proxy.freeze(lambda arrived: arrived.watch and arrived.path.endswith("/configmaps")) == 1

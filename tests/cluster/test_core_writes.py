@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.operator_under_test import APPLY, MERGE, Api, on_real_api_server, operating, until, writes
 from tests.cluster.tcp_proxy import Arrived, Proxy, status
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import SeamarkError
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import SeamarkError
 from tests.cluster.requests import Answer, eventually, install, request
 from tests.unit.api.kinds import HARBOUR, LAMP
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.network.closed import ClosedNetwork
 from seamark.families.gateway.bundle import definitions
+from seamark_cluster.network.closed import ClosedNetwork
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.kubelet_machine import processes
 from tests.cluster.requests import eventually
@@ -79,11 +79,11 @@ def test_what_can_not_run_here_is_said_and_left_out(tmp_path: Path) -> None:
         )
     assert done.returncode == 0, done.stderr
     for words in (
-        "you may not make networks here",
-        "without gateways: gateway_envoy names",
+        "no rights to create networks",
+        "no gateways: gateway_envoy names",
         "port 10053 is in use: the name server is 10",
         "port 4040 is in use: the edge's api port is 4",
-        "without the example story: there is not Envoy here",
+        "skipping example story: it needs Envoy",
     ):
         assert words in done.stderr
     true, there = count(done)
@@ -93,7 +93,7 @@ def test_what_can_not_run_here_is_said_and_left_out(tmp_path: Path) -> None:
 def test_on_a_real_control_plane_what_needs_pods_is_left_out() -> None:
     done = dev("--check", "--cluster", "real")
     assert done.returncode == 0, done.stderr
-    assert "without the example score: there is not a node here" in done.stderr
+    assert "skipping example score: it needs a node" in done.stderr
     true, there = count(done)
     assert true == there > 0
 
@@ -125,7 +125,7 @@ def test_a_cluster_that_is_there_already_is_used(tmp_path: Path) -> None:
 
 def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:
     for wrong, words in (
-        (["--network", "tokenring"], "there is no network 'tokenring'"),
+        (["--network", "tokenring"], "unknown network 'tokenring'"),
         (["--kubeconfig", str(tmp_path / "nowhere")], "nowhere"),
     ):
         done = dev(*wrong)

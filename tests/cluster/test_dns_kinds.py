@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 
 from seamark.api.dns import DNSEndpoint
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.clock import SystemClock
-from seamark.core.http import HttpTransport
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
-from seamark.core.waker import Declaration
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.controller import Declaration
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 from tests.cluster.operator_under_test import connection, rightful, until, writes
 from tests.cluster.requests import install, request
 from tests.cluster.rights import OPERATOR, needed

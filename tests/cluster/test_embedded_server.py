@@ -13,19 +13,19 @@ from random import Random
 import pytest
 import uvloop
 
-from seamark.api.crd import manifests
-from seamark.cluster.embedded import Store
-from seamark.cluster.real.binaries import find
-from seamark.cluster.real.users import MASTERS, User
-from seamark.cluster.server.server import EmbeddedServer
-from seamark.core.clock import SystemClock
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_cluster.embedded import Store
+from seamark_cluster.real.binaries import find
+from seamark_cluster.real.users import MASTERS, User
+from seamark_cluster.server.server import EmbeddedServer
+from seamark_runtime.api.crd import manifests
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 
 GREETINGS = """
 apiVersion: sample.seamark.dev/v1alpha1

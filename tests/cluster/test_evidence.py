@@ -18,12 +18,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from seamark.api.meta import Key
 from seamark.cli.main import app
-from seamark.cluster.real.plane import ControlPlane
-from seamark.cluster.real.ports import Ports
-from seamark.cluster.real.users import tell_operator
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane
+from seamark_cluster.real.ports import Ports
+from seamark_cluster.real.users import record_operator_url
+from seamark_runtime.api.meta import Key
 from tests.cluster.requests import eventually, install, request
 
 START = "from seamark.cli.main import main; main()"
@@ -138,7 +138,7 @@ def test_a_console_that_runs_apart_asks_the_operator_on_behalf_of_whoever_asks_i
         assert proof(f"http://{operators}", "nobody's", greeted)[0] == 401
         named = tmp_path / "named"
         named.write_text(control_plane.kubeconfig.read_text())
-        tell_operator(named, url)
+        record_operator_url(named, url)
         control_plane.kubectl("--kubeconfig", str(named), "get", "namespaces")  # which kubectl does not mind
         assert any("answered" in one for one in explained(control_plane, greeted, "", named)["tree"]["evidence"])
         seen = urllib.request.Request(

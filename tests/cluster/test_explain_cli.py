@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from seamark.api.dnssources import NamedGRPCRoute, NamedHTTPRoute, NamedTCPRoute, NamedTLSRoute
 from seamark.cli.families import FAMILIES
 from seamark.cli.main import app
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import UserError
 from seamark.explain import kinds
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import UserError
 from tests.cluster.requests import install, request
 
 ROUTES = (NamedHTTPRoute, NamedGRPCRoute, NamedTLSRoute, NamedTCPRoute)  # that DNS reads names from

@@ -7,15 +7,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from seamark.api.meta import Key
 from seamark.cli.families import FAMILIES
-from seamark.cluster.server.cluster import ClusterSettings, EmbeddedCluster
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
-from seamark.core.transport import Answer, Request
 from seamark.explain import kinds
 from seamark.explain.reader import Reader
 from seamark.explain.walk import explained
+from seamark_cluster.server.cluster import ClusterSettings, EmbeddedCluster
+from seamark_runtime.api.meta import Key
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.transport import Answer, HttpRequest
 
 NAMESPACES, WORKLOADS = 10, 100
 OBJECTS = NAMESPACES * WORKLOADS * 5
@@ -27,7 +27,7 @@ class Counting(HttpTransport):
 
     asked = 0
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         self.asked += 1
         return await super().send(request)
 

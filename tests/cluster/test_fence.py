@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
-from seamark.api.core import Service
 from seamark.api.dns import DNSEndpoint
-from seamark.api.gateway import HTTPRoute
-from seamark.api.meta import Object
 from seamark.api.sample import Greeting
 from seamark.cli.families import FAMILIES
 from seamark.cli.policies import fence
-from seamark.cluster.real.plane import ControlPlane, Options, User
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.gateway.bundle import definitions
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane, Options, User
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.gateway import HTTPRoute
+from seamark_runtime.api.meta import Object
 from tests.cluster.requests import eventually, install, request
 
 OURS, STRANGER = "system:serviceaccount:seamark-system:seamark", "stranger"

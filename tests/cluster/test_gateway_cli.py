@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from seamark.cluster.real.plane import ControlPlane
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import request
 
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gateways.gateway.networking.k8s.io"

@@ -11,8 +11,8 @@ from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options
-from seamark.providers.dataplane.envoy import binary
-from seamark.providers.dataplane.envoy.remote import Door, RemoteEnvoys
+from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.remote import Door, RemoteEnvoys
 from tests.cluster.gateway_operator import Scene
 from tests.cluster.kubelet_machine import Machine, echo_deployment, running_machine
 from tests.cluster.requests import eventually
@@ -23,18 +23,17 @@ NAMESPACE, XDS = "seamark-system", "seamark-xds.seamark-system.svc"
 NODE, PORT = "10.244.0.1", 9977
 
 
-def prepare(machine: Machine, client: Path) -> None:
+def prepare(machine: Machine, authority: Authority) -> None:
     plane = machine.plane
     plane.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(DEFINITIONS))
     plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
     machine.namespace(NAMESPACE)
     machine.namespace("shop")
-    names = ("tls.crt", "tls.key", "ca.crt")
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "seamark-xds-client"},
-        "stringData": {name: (client / name).read_text() for name in names},
+        "metadata": {"name": "seamark-ca"},
+        "stringData": {name: content.decode() for name, content in authority.files.items()},
     }
     service = {
         "apiVersion": "v1",
@@ -59,11 +58,11 @@ DEFINITIONS = definitions()  # while there is a way out of this machine
 
 def test_a_gateway_is_served_by_pods_and_takes_them_along(tmp_path: Path) -> None:
     authority = Authority(XDS)
-    ours, theirs = authority.fill(tmp_path / "server"), authority.fill(tmp_path / "client")
+    ours = authority.fill(tmp_path / "server")
     table = {"docker.io/envoyproxy/envoy:*": {"command": [str(binary.install())]}}
     cluster = Cluster(namespace=NAMESPACE, xds=f"{XDS}:{PORT}", service_type="ClusterIP")
     with running_machine(table=table) as machine:
-        prepare(machine, theirs)
+        prepare(machine, authority)
         plane = RemoteEnvoys(Door(f"{NODE}:{PORT}", ours))
         scene = Scene(machine.plane, "shop")
         with running(machine.plane, controllers(plane, Options(cluster=cluster))):
@@ -75,6 +74,12 @@ def test_a_gateway_is_served_by_pods_and_takes_them_along(tmp_path: Path) -> Non
             scene.drop("gateways", "front")
             pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
             eventually(lambda: not machine.get(pods)["items"], "its Pods are gone", 60)
+            eventually(lambda: secrets(machine) == {"seamark-ca"}, "their certificate is gone", 60)
+
+
+def secrets(machine: Machine) -> set[str]:
+    found = machine.get(f"/api/v1/namespaces/{NAMESPACE}/secrets")["items"]
+    return {one["metadata"]["name"] for one in found if one["type"] != "kubernetes.io/service-account-token"}
 
 
 def programmed(scene: Scene) -> str:

@@ -16,19 +16,8 @@ from typing import Any
 import pytest
 from prometheus_client import generate_latest
 
-from seamark.api.core import Secret, Service
-from seamark.api.crd import CRD
 from seamark.api.dns import DNSEndpoint
-from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute, ReferenceGrant
-from seamark.api.meta import Key, Object
-from seamark.api.ngrok import AgentEndpoint
 from seamark.api.score import Workload
-from seamark.cluster.embedded import EmbeddedTransport
-from seamark.cluster.embedded.status import ApiError
-from seamark.cluster.real.pki import Pki
-from seamark.core import log
-from seamark.core.operator import Operator
-from seamark.core.waker import Declaration
 from seamark.explain.meanings import meanings
 from seamark.explain.reader import Reader
 from seamark.explain.show import plain
@@ -49,9 +38,21 @@ from seamark.families.sample.family import GREETING
 from seamark.families.score.crds import CRDS as SCORE
 from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.controller import controllers as runtime
-from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
+from seamark_cluster.embedded import EmbeddedTransport
+from seamark_cluster.embedded.machinery.errors import ApiError
+from seamark_cluster.real.pki import Pki
+from seamark_edge.api.ngrok import AgentEndpoint
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_edge.model import Owner
+from seamark_runtime import log
+from seamark_runtime.api.core import Secret, Service
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute, ReferenceGrant
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.controller import Declaration
+from seamark_runtime.operator import Operator
 from tests.cluster.embedded_scene import Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.simulation.gateway import KINDS
@@ -277,6 +278,35 @@ def test_a_host_of_somebody_else_is_not_had_by_a_forged_annotation() -> None:
     story(scene, loadbalancer(memory_edge(), timing=TIMING), play)
 
 
+def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is_refused() -> None:
+    """Places rules 3, 6 and 11: a squatter, which has named the addresses of the edge before anybody had them."""
+    scene = Scene(store_with(*LOADBALANCER, more=TENANTS))
+    owner = Owner("cluster", VICTIM, "web", "uid")
+
+    def created(name: str) -> Json:
+        return scene.condition(AgentEndpoint, name, "EndpointCreated", ATTACKER)
+
+    async def play(operator: Operator) -> None:
+        addr = (await memory_edge().reserve_address(owner)).addr  # the first that such an edge gives
+        spec = {"url": f"tcp://{addr}", "upstream": {"url": "tcp://web:80"}}
+        scene.make(AgentEndpoint, "squatter", spec, ATTACKER)
+        await until(lambda: created("squatter").get("reason") == "Pending", "nobody else is there yet")
+        await asyncio.sleep(1.1)  # ages have whole seconds
+        balancer = {"type": "LoadBalancer", "loadBalancerClass": "ngrok", "ports": [{"port": 80}]}
+        scene.make(Service, "web", balancer, VICTIM)
+        await until(lambda: created("squatter").get("reason") == "Taken", "the squatter is refused")
+        await until(lambda: operator.quiet, "nothing is left to do")
+        endpoints = scene.store.objects("agentendpoints.ngrok.k8s.ngrok.com")
+        (made,) = [one for one in endpoints if one["metadata"]["namespace"] == VICTIM]
+        assert made["spec"]["url"] == spec["url"]
+        assert "Taken" not in json.dumps(made.get("status"))
+        assert VICTIM not in json.dumps(scene.get(AgentEndpoint, "squatter", ATTACKER)["status"])
+        scene.delete(Service, "web", VICTIM)
+        await until(lambda: created("squatter").get("reason") == "Pending", "the address is free again")
+
+    story(scene, loadbalancer(memory_edge(), timing=replace(TIMING, hold=1.0)), play)
+
+
 @pytest.mark.parametrize(
     "url", ["tcp://169.254.169.254:80", "http://[fe80::1]", "http://[::ffff:169.254.169.254]:80", "tcp://0.0.0.0:1"]
 )
@@ -313,6 +343,27 @@ async def granted_and_revoked(scene: Scene, source: str, target: str, shown: Cal
     await until(lambda: shown().get("status") == "True", "the grant lets it")
     scene.delete(ReferenceGrant, "lets", VICTIM)
     await until(lambda: shown().get("reason") == "RefNotPermitted", "it is revoked")
+
+
+@pytest.mark.parametrize("host", ["web.victim", "web.victim.svc", "WEB.Victim.svc.cluster.local."])
+def test_an_upstream_of_another_namespace_needs_a_grant_and_goes_with_it(host: str) -> None:
+    scene = Scene(store_with(*LOADBALANCER, CRD(kind=ReferenceGrant), more=TENANTS))
+
+    def shown() -> Json:
+        return scene.condition(AgentEndpoint, "endpoint", "EndpointCreated", ATTACKER)
+
+    async def play(_operator: Operator) -> None:
+        spec = {"url": "tcp://a.internal:1", "upstream": {"url": f"tcp://{host}:80"}}
+        scene.make(AgentEndpoint, "endpoint", spec, ATTACKER)
+        await until(lambda: shown().get("reason") == "ConfigurationError", "it is refused")
+        assert "lb_cross_namespace_upstreams" in shown()["message"]
+        lets = {"group": "ngrok.k8s.ngrok.com", "kind": "AgentEndpoint", "namespace": ATTACKER}
+        scene.make(ReferenceGrant, "lets", {"from": [lets], "to": [{"group": "", "kind": "Service"}]}, VICTIM)
+        await until(lambda: shown().get("reason") == "Pending", "the grant lets it")
+        scene.delete(ReferenceGrant, "lets", VICTIM)
+        await until(lambda: shown().get("reason") == "ConfigurationError", "it is revoked")
+
+    story(scene, loadbalancer(memory_edge(), timing=TIMING), play)
 
 
 def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.real.binaries import find
-from seamark.cluster.real.users import User
-from seamark.cluster.server.cluster import with_node
+from seamark_cluster.network.closed import ClosedNetwork
+from seamark_cluster.real.binaries import find
+from seamark_cluster.real.users import User
+from seamark_cluster.server.cluster import with_node
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.kubectl_script import STEPS, play
 from tests.cluster.kubelet_machine import running_machine

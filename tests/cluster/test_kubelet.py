@@ -158,7 +158,7 @@ def test_a_volume_above_the_program_does_not_hide_it(machine: Machine) -> None:
     """As a Pod has /tmp of its own, while the image stands for a program that is somewhere below this machine's."""
     space = machine.namespace("covered")
     above = str(Path(sys.prefix).parent)
-    code = f"import os, seamark; print(os.path.exists({str(Path(above) / 'README.md')!r}))"
+    code = f"import os, seamark_cluster; print(os.path.exists({str(Path(above) / 'README.md')!r}))"
     mounted = {"volumeMounts": [{"name": "mine", "mountPath": above}]}
     machine.apply(python("covered", code, mounted, volumes=[{"name": "mine", "emptyDir": {}}]), namespace=space)
     assert machine.ended(space, "covered").strip() == "False", "the volume is mounted, and the program is there"

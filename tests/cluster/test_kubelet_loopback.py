@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 import uvloop
 
-from seamark.api.core import ConfigMap, Pod, Service
-from seamark.api.discovery import EndpointSlice
-from seamark.api.meta import Key
-from seamark.cluster.embedded.store import Settings, Store
-from seamark.cluster.embedded.transport import EmbeddedTransport
-from seamark.cluster.kubelet.images import Images
-from seamark.cluster.kubelet.machine import Machine, MachineSettings
-from seamark.core.client import Client
-from seamark.core.errors import Gone, UserError
+from seamark_cluster.embedded.store import Settings, Store
+from seamark_cluster.embedded.transport import EmbeddedTransport
+from seamark_cluster.kubelet.images import Images
+from seamark_cluster.kubelet.machine import Machine, MachineSettings
+from seamark_runtime.api.core import ConfigMap, Pod, Service
+from seamark_runtime.api.discovery import EndpointSlice
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import Client
+from seamark_runtime.errors import Gone, UserError
 
 SERVICES = "127.96.0.0/16"
 SETTINGS = MachineSettings(network="loopback", dns_address="", port=0, services=SERVICES)
@@ -125,8 +125,8 @@ def test_mounted_paths_are_rewritten() -> None:
                 return (await client.get(Pod, Key("default", "reader"))).status.phase == "Succeeded"
 
             await until(ended)
-            life = machine.kubelet.lives[Key("default", "reader")]
-            return (life.directory / "logs/reader/0.log").read_text()
+            worker = machine.kubelet.workers[Key("default", "reader")]
+            return (worker.directory / "logs/reader/0.log").read_text()
 
     assert uvloop.run(program()).endswith(" stdout F fast\n")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamark.cluster.real.binaries import find
+from seamark_cluster.real.binaries import find
 from tests.cluster.kubelet_machine import Machine, a_pod, processes, python, running_machine
 from tests.cluster.requests import eventually
 

@@ -10,27 +10,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from seamark.api.core import Service
-from seamark.api.crd import CRD
 from seamark.api.dns import DNSEndpoint
-from seamark.api.meta import Key, Object
-from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.cli.families import FAMILIES
-from seamark.cluster.real.plane import ControlPlane, Options, User
-from seamark.core import events
-from seamark.core.client import Client
-from seamark.core.clock import SystemClock
-from seamark.core.http import HttpTransport
-from seamark.core.leader import Leader, LeaseSettings
-from seamark.core.rbac import Grant
-from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.targets import parse
@@ -43,10 +32,23 @@ from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options as GatewayOptions
 from seamark.families.loadbalancer.controllers import controllers as loadbalancer
 from seamark.families.loadbalancer.service.state import Options as LoadBalancerOptions
-from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import memory_edge
+from seamark_cluster.real.plane import ControlPlane, Options, User
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_runtime import events
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.client import Client
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.controller import Declaration
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.leader import Leader, LeaseSettings
+from seamark_runtime.rbac import Grant
+from seamark_runtime.signing import make_authority
 from tests.cluster.bindings_world import PlainCertificates, installation
 from tests.cluster.gateway_operator import GROUP, Scene
 from tests.cluster.hardship import hard_running
@@ -239,7 +241,7 @@ def test_gateway(plane: ControlPlane) -> None:
 
 
 def test_gateway_with_pods(plane: ControlPlane) -> None:
-    """Only what this way needs more: the Envoys, and the Service before them, in one namespace."""
+    """Only what this way needs more: the Envoys, their certificate, and the Service before them, in one namespace."""
     World(plane, "lp-pods")
     World(plane, "lp-home")
     scene = Scene(plane, "lp-pods")
@@ -249,12 +251,18 @@ def test_gateway_with_pods(plane: ControlPlane) -> None:
     body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": "pods"}}
     made = request(plane, "POST", f"{GROUP}/gatewayclasses", {**body, "spec": {"controllerName": "example.com/pods"}})
     assert made.code == 201, made.body
+    authority = {name: content.decode() for name, content in make_authority(datetime.now(UTC)).items()}
+    secrets = "/api/v1/namespaces/lp-home/secrets"
+    made = request(plane, "POST", secrets, {"metadata": {"name": cluster.authority}, "stringData": authority})
+    assert made.code == 201, made.body
     with proven(plane, "gateway-pods", (pods,)):
         scene.gateway("front", "pods")
         deployments = "/apis/apps/v1/namespaces/lp-home/deployments"
         eventually(lambda: len(request(plane, "GET", deployments).body["items"]) == 1, "its Envoys", PATIENCE)
+        eventually(lambda: len(request(plane, "GET", secrets).body["items"]) == 2, "their certificate", PATIENCE)
         scene.edit("gateways", "front", {"spec": {"infrastructure": {"labels": {"tier": "one"}}}})
         eventually(lambda: "tier" in str(request(plane, "GET", deployments).body), "they are labelled", PATIENCE)
+        eventually(lambda: "tier" in str(request(plane, "GET", secrets).body), "so is their certificate", PATIENCE)
         scene.drop("gateways", "front")
         eventually(lambda: not request(plane, "GET", deployments).body["items"], "they are gone", PATIENCE)
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from seamark.api.core import Service
-from seamark.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark.api.ngrokingress import Domain
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
 from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from seamark_cluster.real.plane import ControlPlane
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark_runtime.api.core import Service
 from tests.cluster.loadbalancer_world import services_recorded
 from tests.cluster.operator_under_test import until, writes
 from tests.cluster.recorder import recorded

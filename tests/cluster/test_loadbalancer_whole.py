@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.network.closed import NODE
+from seamark_cluster.network.closed import NODE
 from tests.cluster.loadbalancer_world import (
     PATIENCE,
     Balanced,

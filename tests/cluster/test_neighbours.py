@@ -1,4 +1,4 @@
-"""A good neighbour: whoever finds another live controller under its name stops writing, and says so.
+"""Another live controller under a name of ours: the object that both write is left alone, and no other is.
 
 The names are other products' by default, so both may be installed. On the embedded API server.
 """
@@ -6,7 +6,6 @@ The names are other products' by default, so both may be installed. On the embed
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -14,15 +13,8 @@ from typing import Any
 
 import pytest
 
-from seamark.api.core import Service
-from seamark.api.crd import CRD
 from seamark.api.dns import DNSEndpoint
-from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
-from seamark.api.kubernetesoperator import KubernetesOperator
-from seamark.api.meta import Object
 from seamark.api.score import Workload, WorkloadExposure
-from seamark.cluster.embedded import EmbeddedTransport
-from seamark.core.waker import Declaration
 from seamark.explain.reader import Reader
 from seamark.explain.summary import summarise
 from seamark.families.bindings.controller import Means
@@ -41,9 +33,16 @@ from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
 from seamark.families.score.crds import CRDS as SCORE
 from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.controller import controllers as runtime
-from seamark.providers.dataplane.memory import MemoryDataPlane
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
+from seamark_cluster.embedded import EmbeddedTransport
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark_runtime.api.meta import Object
+from seamark_runtime.controller import Declaration
 from tests.cluster.embedded_scene import HOME, Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.simulation.gateway import KINDS
@@ -51,7 +50,7 @@ from tests.simulation.gateway import KINDS
 
 @dataclass(frozen=True)
 class Case:
-    """One family, an object of it, and what a rival says there again and again."""
+    """One family, an object of it, and what another controller writes there again and again."""
 
     declared: tuple[Declaration, ...]
     crds: tuple[CRD, ...]
@@ -61,6 +60,7 @@ class Case:
     values: tuple[Any, Any]
     claim: str
     namespace: str = "default"
+    single: bool = False  # there is only one object of the kind that is ours
 
 
 def condition(kind: str, word: str) -> list[Json]:
@@ -78,7 +78,7 @@ def loadbalancer_case() -> Case:
 def bindings_case() -> Case:
     declared = bindings(BindingsSettings(), Means(memory_edge()))
     spec, claim = {"binding": {"endpointSelectors": ["true"]}}, "KubernetesOperator seamark-system/seamark"
-    return Case(declared, BINDINGS, KubernetesOperator, spec, "id", ("one", "two"), claim, HOME)
+    return Case(declared, BINDINGS, KubernetesOperator, spec, "id", ("one", "two"), claim, HOME, single=True)
 
 
 def gateway_case() -> Case:
@@ -90,8 +90,8 @@ def gateway_case() -> Case:
 
 
 def score_case() -> Case:
-    spec, values = {"containers": {"main": {"image": "nginx"}}}, ("https://a.test", "https://b.test")
-    return Case(without_runtime(), SCORE, Workload, spec, "endpoint", values, "kind workloads.score.dev")
+    spec, values = {"containers": {"main": {"image": "nginx"}}}, (condition("Ready", "one"), condition("Ready", "two"))
+    return Case(without_runtime(), SCORE, Workload, spec, "conditions", values, "kind workloads.score.dev")
 
 
 def runtime_case() -> Case:
@@ -104,40 +104,95 @@ def runtime_case() -> Case:
 CASES = (loadbalancer_case, bindings_case, gateway_case, score_case, runtime_case)
 
 
+class Competitor:
+    """A controller with the right to write the status: it overwrites whatever is not its own."""
+
+    def __init__(self, scene: Scene, case: Case, path: str) -> None:
+        self._scene, self._case, self._path = scene, case, path
+        self.writes = 0
+        self.idle = 0  # how often in a row there was nothing to overwrite
+
+    def reconcile(self) -> None:
+        case = self._case
+        self.idle += 1
+        if self._scene.get(case.kind, "seamark", case.namespace)["status"].get(case.field) != case.values[1]:
+            self.writes, self.idle = self.writes + 1, 0
+            self._scene.say("competitor", self._path, {case.field: case.values[1]})
+
+
+def written(scene: Scene, case: Case, name: str) -> bool:
+    """Whether we have written the status."""
+    managers = scene.get(case.kind, name, case.namespace).get("metadata", {}).get("managedFields", ())
+    return any(one.get("subresource") == "status" for one in managers)
+
+
 @pytest.mark.parametrize("make", CASES)
-def test_a_rival_is_noticed_told_and_left_alone(make: Callable[[], Case]) -> None:
+def test_the_object_that_another_controller_overwrites_is_left_alone_and_no_other(make: Callable[[], Case]) -> None:
     case = make()
     scene = Scene(store_with(*case.crds))
     path = case.kind.RESOURCE.path(case.namespace if case.kind.RESOURCE.namespaced else "", "seamark")
-    turns = itertools.count()
+    competitor = Competitor(scene, case, path)
 
     def fight() -> bool:
-        scene.say("rival", path, {case.field: case.values[next(turns) // 8 % 2]})
-        return bool(scene.told())
+        competitor.reconcile()
+        return bool(scene.told()) and competitor.idle > 10
 
     async def story() -> None:
         async with living(scene.store, case.declared) as operator:
             scene.make(case.kind, "seamark", case.spec, case.namespace)
-            await until(lambda: operator.quiet and spoken(), "we have spoken")
-            scene.say("kubectl-edit", path, {case.field: case.values[0]})
-            scene.say("a-person", path, {case.field: case.values[1]})
-            await until(lambda: operator.quiet, "what a person tries once is put right")
+            await until(lambda: operator.quiet and written(scene, case, "seamark"), "our status is there")
+            scene.say("a-person", path, {case.field: case.values[0]})
+            await until(lambda: operator.quiet and not standing(case.values[0]), "what a person changes is put right")
             assert not scene.told()
-            await until(fight, "the rival is noticed")
-            words = f"Another controller (rival) answers to the {case.claim}"
-            assert words in scene.told()[0]
+            await until(fight, "the other controller is noticed")
+            assert competitor.writes <= 8, "we do not write for ever"
+            assert f"may use the {case.claim}, too" in scene.told()[0]
             await until(lambda: operator.quiet, "nothing is left to do")
-            scene.say("rival", path, {case.field: case.values[1]})
             scene.edit(path, {"metadata": {"annotations": {"touched": "yes"}}})
             await asyncio.sleep(0.5)
             await until(lambda: operator.quiet, "nothing is left to do")
-            left = scene.get(case.kind, "seamark", case.namespace)
-            assert left["status"][case.field] == case.values[1], "the rival's word stands"
+            assert standing(case.values[1]), "the other controller's value stands"
             summary = await summarise(Reader(EmbeddedTransport(scene.store)))
-            assert [words in one for one in summary.rivals] == [True]
+            assert [case.claim in one for one in summary.rivals] == [True]
+            if not case.single:
+                scene.make(case.kind, "other", case.spec, case.namespace)
+                await until(lambda: written(scene, case, "other"), "one object stops no other")
 
-    def spoken() -> bool:
-        return "managedFields" in scene.get(case.kind, "seamark", case.namespace).get("metadata", {})
+    def standing(value: object) -> bool:
+        status = scene.get(case.kind, "seamark", case.namespace)["status"]
+        return bool(status.get(case.field) == value)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("make", CASES)
+def test_forged_managed_fields_stop_nothing(make: Callable[[], Case]) -> None:
+    case = make()
+    scene = Scene(store_with(*case.crds))
+    path = case.kind.RESOURCE.path(case.namespace if case.kind.RESOURCE.namespaced else "", "seamark")
+
+    async def story() -> None:
+        async with living(scene.store, case.declared) as operator:
+            scene.make(case.kind, "seamark", case.spec, case.namespace)
+            await until(lambda: operator.quiet and written(scene, case, "seamark"), "our status is there")
+            for second in range(10, 20):
+                forged = {
+                    "manager": "rival",
+                    "operation": "Update",
+                    "subresource": "status",
+                    "apiVersion": case.kind.RESOURCE.api_version,
+                    "time": f"2026-01-01T00:00:{second}Z",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {
+                        "f:status": {".": {}, **({f"f:{case.field}": {}} if second % 2 else {})}
+                    },  # else no change
+                }
+                scene.edit(path, {"metadata": {"managedFields": [forged]}})
+                managers = scene.get(case.kind, "seamark", case.namespace)["metadata"]["managedFields"]
+                assert forged in managers
+                await asyncio.sleep(0.05)
+            await until(lambda: operator.quiet, "nothing is left to do")
+            assert not scene.told()
 
     asyncio.run(story())
 
@@ -157,7 +212,7 @@ def test_two_that_write_records_under_one_owner_id_notice_each_other() -> None:
                 scene.make(DNSEndpoint, "records", {"endpoints": records})
             await until(lambda: any(scene.told() for scene in scenes), "one of them notices")
             found = [words for scene in scenes for words in scene.told()]
-            assert "answers to the owner id default" in found[0]
+            assert f"writes in the zone {zone}, and may use the owner id default, too" in found[0]
             before = provider.content(zone).serial
             await asyncio.sleep(1)
             assert provider.content(zone).serial - before <= 4, "they do not undo each other's records for ever"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.network import namespaces
-from seamark.cluster.network.closed import BRIDGE, ClosedNetwork, hardware
+from seamark_cluster.network import namespaces
+from seamark_cluster.network.closed import BRIDGE, ClosedNetwork, hardware
 
 HERE = Path("/proc/thread-self/ns/net")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from seamark.api.sample import Greeting
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.sample.family import GREETING
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.recorder import Recorder, recorded
 from tests.cluster.requests import install, request
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import MIRROR, RUNTIME
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_kubernetes import Kubernetes
 from tests.cluster.score_operator import Cluster, running

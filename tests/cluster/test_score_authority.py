@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.authority import documents
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE, without_runtime
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import Answer, eventually, install, request
 from tests.cluster.score_operator import MERGE, Cluster, running, running_as, send_as
 

@@ -9,9 +9,9 @@ import yaml
 from typer.testing import CliRunner
 
 from seamark.cli.score import app
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import UserError
 from seamark.families.score.crds import WORKLOAD
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import UserError
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_operator import Cluster, Running, running, truthful
 
@@ -144,7 +144,7 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
         ({"resources": {"x": {"type": "zorp"}}}, "resources.x.type: nobody provisions 'zorp'"),
         (
             {"containers": {"main": {"image": "a", "variables": {"A": "${resources.db.host}"}}}},
-            "containers.main.variables: ${resources.db.host} names nothing",
+            "containers.main.variables.A: ${resources.db.host} names nothing",
         ),
         (
             {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS, RESOURCE_CLAIM, WORKLOAD, WORKLOAD_EXPOSURE
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import Answer, install, request
 
 Make = Callable[..., Answer]

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from seamark.api.crd import CRD
-from seamark.api.gateway import Gateway, HTTPRoute
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core import events
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.score.authority import CONTRACT, documents, needed
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE
 from seamark.families.score.ownership import OWNER, PART_OF
 from seamark.families.score.runtime.state import MANAGER, NAMESPACE_LABEL, WORKLOAD_LABEL
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime import events
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import Gateway, HTTPRoute, ReferenceGrant
 from tests.cluster.hardship import hard_running
 from tests.cluster.requests import install, request
 from tests.cluster.rights import refused, used
@@ -42,7 +42,7 @@ APPROVED = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/ga
 def plane() -> Iterator[ControlPlane]:
     """One of its own: its audit log is about this alone."""
     with ControlPlane() as plane:
-        gateway_api = (CRD(kind=kind, annotations=APPROVED) for kind in (Gateway, HTTPRoute))
+        gateway_api = (CRD(kind=kind, annotations=APPROVED) for kind in (Gateway, HTTPRoute, ReferenceGrant))
         for crd in (*CRDS, *gateway_api, DNS_ENDPOINT):
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import SCORE
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_kubernetes import Kubernetes
 from tests.cluster.score_operator import Running, running, truthful

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.errors import Retry
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.attempts import answers
 from seamark.families.score.runtime.controller import Options, controllers
 from seamark.families.score.runtime.state import Lookup, Probe
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.errors import Retry
 from tests.cluster.gateway_operator import prepare
 from tests.cluster.requests import install
 from tests.cluster.score_kubernetes import Kubernetes

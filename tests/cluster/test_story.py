@@ -22,19 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 import uvloop
 
-from seamark.api.meta import Key
-from seamark.cli.dev.command import cluster_settings
-from seamark.cli.dev.examples import Example, gathered
-from seamark.cli.dev.parts import Parts
-from seamark.cli.dev.show import Place, Show
 from seamark.cli.families import FAMILIES
-from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.real.binaries import find
-from seamark.cluster.server.cluster import EmbeddedCluster
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
-from seamark.core.resolver import Resolver
-from seamark.core.transport import Request
 from seamark.explain.kinds import named
 from seamark.explain.reader import Reader
 from seamark.explain.show import plain
@@ -43,6 +31,18 @@ from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.settings import loaded, rules_of
 from seamark.families.gateway.bundle import definitions
 from seamark.providers.dns.server import ServedMemory
+from seamark_cluster.commands.dev.command import cluster_settings
+from seamark_cluster.commands.dev.demo import Demo, Place
+from seamark_cluster.commands.dev.examples import Example, gathered
+from seamark_cluster.commands.dev.parts import Parts
+from seamark_cluster.network.closed import ClosedNetwork
+from seamark_cluster.real.binaries import find
+from seamark_cluster.server.cluster import EmbeddedCluster
+from seamark_runtime.api.meta import Key
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.resolver import Resolver
+from seamark_runtime.transport import HttpRequest
 from tests.cluster.kubelet_machine import killed_again_and_again
 from tests.cluster.requests import eventually
 
@@ -80,7 +80,9 @@ class Story:
 
     def get(self, kind: str, name: str = "", labels: str = "") -> dict[str, Any]:
         """An object, or all of a kind; empty for what is not there."""
-        asked = Request("GET", named(kind).path("default", name), {"labelSelector": labels} if labels else {})
+        asked = HttpRequest(
+            "GET", named(kind).path("default", name or None), {"labelSelector": labels} if labels else {}
+        )
         answer = asyncio.run_coroutine_threadsafe(self.transport.send(asked), self.loop).result(30)
         found: dict[str, Any] = json.loads(answer.body) if answer.status == 200 else {}
         return found
@@ -172,8 +174,8 @@ async def told(folder: Path, examples: list[Example], tale: Callable[[Story], No
         assert cluster.machine is not None
         names = f"{cluster.machine.dns}:{cluster.machine.dns_port}"
         place = Place(cluster.url, cluster.kubeconfig, HOST, names, folder)
-        show = Show(examples, parts, check=False, families={**FAMILIES, "dns": dns})
-        showing = asyncio.ensure_future(show.at(place, time.monotonic()))
+        demo = Demo(examples, parts, check=False, families={**FAMILIES, "dns": dns})
+        showing = asyncio.ensure_future(demo.at(place, time.monotonic()))
         transport = await HttpTransport(connect(str(cluster.kubeconfig))).open()
         story = Story(cluster.kubeconfig, parts.names, provider, asyncio.get_running_loop(), transport)
         telling = asyncio.ensure_future(asyncio.to_thread(tale, story))

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.server.cluster import with_node
+from seamark_cluster.network.closed import ClosedNetwork
+from seamark_cluster.server.cluster import with_node
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.kubelet_machine import a_pod, echo_deployment, processes, python, running_machine
 from tests.cluster.requests import eventually

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from types import FunctionType, MethodType
 from typing import Any
 
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.journal import Journal
 from seamark.families.bindings.ports import Ports
 from seamark.families.gateway.translate import Memory
 from seamark.providers.dns.layered import Layered
 from seamark.providers.edge.memory import MemoryCalls
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.journal import Journal
 
 BOUNDED = (Journal, Layered, Memory, Ports)  # they forget by themselves, past a limit or after a while
 BESIDE = (type, Store, EmbeddedTransport, MemoryCalls)  # the world, and no memory of ours

@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from seamark.cluster.network.closed import OUTSIDE
-from seamark.cluster.real.plane import ControlPlane
 from seamark.families.gateway.bundle import definitions
+from seamark_cluster.network.closed import OUTSIDE
+from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.kubelet_machine import running_machine
 
 OPERATOR = "from seamark.cli.main import main; main()"

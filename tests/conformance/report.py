@@ -19,15 +19,9 @@ def passed(report: dict[str, Any], profile: str, level: str) -> str:
 
 
 def last_line(report: dict[str, Any]) -> str:
-    levels = [
-        ("http_core", "GATEWAY-HTTP", "core"),
-        ("http_extended", "GATEWAY-HTTP", "extended"),
-        ("grpc", "GATEWAY-GRPC", "core"),
-        ("tls", "GATEWAY-TLS", "core"),
-        ("tcp", "GATEWAY-TCP", "core"),
-    ]
-    line = "conformance: " + " ".join(f"{name}={passed(report, *level)}" for name, *level in levels)
-    return f"{line} provisional={provisional(report)}"
+    levels = [(name, profile, level) for name, profile in PROFILES.items() for level in ("core", "extended")]
+    counts = " ".join(f"{name}_{level}={passed(report, profile, level)}" for name, profile, level in levels)
+    return f"conformance: {counts} provisional={provisional(report)}"
 
 
 def provisional(report: dict[str, Any]) -> str:

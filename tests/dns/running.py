@@ -12,16 +12,17 @@ from random import Random
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.cluster.embedded import Pace, Store
-from seamark.cluster.embedded import Settings as StoreSettings
-from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.model import Provider
+from seamark_cluster.embedded import Pace, Store
+from seamark_cluster.embedded import Settings as StoreSettings
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.operator import Operator
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.cluster.embedded_scene import living
 from tests.status_rules import check
 
@@ -54,7 +55,9 @@ class Cluster:
         else:
             path = f"/apis/externaldns.k8s.io/v1alpha1/namespaces/{NAMESPACE}/dnsendpoints/{name}"
             patch = json.dumps({"spec": body["spec"]}).encode()
-            answer = self.store.handle(Request("PATCH", path, body=patch, content_type="application/merge-patch+json"))
+            answer = self.store.handle(
+                HttpRequest("PATCH", received_path(path), body=patch, content_type="application/merge-patch+json")
+            )
             assert isinstance(answer, Answer)
             assert answer.status == 200, answer.body
 

@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from seamark.cluster.real.ports import Ports
 from seamark.providers.dns.link import Server, TsigKey, tls_context
+from seamark_cluster.real.ports import Ports
 
 ADDRESS = "127.0.0.1"
 SECRET = base64.b64encode(b"a secret of thirty-two bytes ...").decode()

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from seamark.cluster.real.ports import Ports
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark_cluster.real.ports import Ports
 from tests.dns.running import ALL_TYPES, cluster, endpoint, operating, until
 from tests.dns.servers import KEY, ZONE, ZONES, Bind
 

@@ -12,7 +12,7 @@ from seamark.families.dns.controller import Timing
 from seamark.families.dns.rules import Policy, Rules
 from seamark.providers.dns.link import Server, TsigKey, tls_context
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
-from seamark.wire.txt import Names, Values
+from seamark.providers.dns.txt import Names, Values
 from tests.dns.running import TIMING, Cluster, cluster, endpoint, operating, until
 from tests.dns.servers import DENIED, KEY, SECRET, ZONE, ZONES, Bind
 

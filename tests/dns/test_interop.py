@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
-from seamark.wire.txt import Names, Values
+from seamark.providers.dns.txt import Names, Values
 from tests.dns.running import cluster, endpoint, operating, until
 from tests.dns.servers import ZONE, ZONES, Bind
 

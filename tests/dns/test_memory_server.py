@@ -11,12 +11,12 @@ import dns.message
 import dns.rcode
 import pytest
 
-from seamark.cluster.real.ports import Ports
 from seamark.families.dns.rules import Rules
 from seamark.families.dns.settings import DnsSettings, provider_of
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark.providers.dns.server import MemoryServer, ServedMemory
+from seamark_cluster.real.ports import Ports
 from tests.dns.running import cluster, endpoint, operating, until
 
 ZONE = "example.test"
@@ -48,7 +48,7 @@ def asked(name: str, type_: str, *, tcp: bool = False) -> tuple[str, list[str], 
             ask = dns.asyncquery.tcp if tcp else dns.asyncquery.udp
             return await ask(query, HOST, port=port, timeout=5)
         finally:
-            await server.close()
+            server.close()
             ports.close()
 
     answer = asyncio.run(story())
@@ -91,7 +91,7 @@ def test_dig_says_what_is_there() -> None:
             done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=True)
             return done.stdout
         finally:
-            await server.close()
+            server.close()
             ports.close()
 
     assert sorted(asyncio.run(story()).split()) == ["192.0.2.1", "192.0.2.2"]
@@ -99,7 +99,7 @@ def test_dig_says_what_is_there() -> None:
 
 @pytest.mark.parametrize("junk", [b"", b"x", b"\0" * 12, b"\xff" * 40])
 def test_junk_is_dropped_or_answered_and_ends_nothing(junk: bytes) -> None:
-    answer = MemoryServer(zone()).answer(junk, largest=512)
+    answer = MemoryServer(zone()).reply(junk, stream=False)
     assert answer is None or len(answer) <= 512
 
 

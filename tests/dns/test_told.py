@@ -6,12 +6,14 @@ import asyncio
 import json
 from typing import Any
 
-from seamark.core.errors import Retry
-from seamark.core.transport import Answer, Request
 from seamark.families.dns.once import answered
-from seamark.families.dns.rules import Domains, Rules, Selector
+from seamark.families.dns.rules import Rules, Selector
+from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record
+from seamark_runtime.errors import Retry
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.dns.running import Cluster, cluster, endpoint, operating, until
 
 ZONE = "example.test"
@@ -187,7 +189,9 @@ def test_a_service_has_its_name_while_it_is_there_and_keeps_it_while_it_has_no_a
     def balance(*addresses: str) -> None:
         status = {"status": {"loadBalancer": {"ingress": [{"ip": address} for address in addresses]}}}
         body = json.dumps(status).encode()
-        request = Request("PATCH", f"{path}/web/status", body=body, content_type="application/merge-patch+json")
+        request = HttpRequest(
+            "PATCH", received_path(f"{path}/web/status"), body=body, content_type="application/merge-patch+json"
+        )
         answer = world.store.handle(request)
         assert isinstance(answer, Answer)
         assert answer.status == 200, answer.body

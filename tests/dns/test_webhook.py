@@ -13,14 +13,14 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from seamark.cluster.real.ports import Ports
-from seamark.core.errors import Retry
 from seamark.families.dns.dryrun import dry_run
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Part, Record, RecordRefused, Unwritable
 from seamark.providers.dns.webhook import EVERYTHING, WebhookProvider
 from seamark.providers.dns.webhook_server import WebhookServer
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.errors import Retry
 from tests.dns.running import cluster, endpoint, operating, until
 
 MEDIA = "application/external.dns.webhook+json;version=1"

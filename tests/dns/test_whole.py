@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded import EmbeddedTransport
-from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
 from seamark.families.dns.controller import controllers
 from seamark.families.dns.once import answered
 from seamark.families.dns.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
+from seamark_cluster.embedded import EmbeddedTransport
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.dns.running import ALL_TYPES, TIMING, Cluster, cluster, endpoint, operating, until
 
 ZONE, OTHER = "example.test", "other.test"
@@ -34,7 +35,9 @@ def rules(**more: Any) -> Rules:
 
 def ask(world: Cluster, method: str, path: str, body: Any) -> None:
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-    answer = world.store.handle(Request(method, path, body=json.dumps(body).encode(), content_type=kind))
+    answer = world.store.handle(
+        HttpRequest(method, received_path(path), body=json.dumps(body).encode(), content_type=kind)
+    )
     assert isinstance(answer, Answer)
     assert answer.status in (200, 201), answer.body
 

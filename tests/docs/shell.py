@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from seamark.cluster.real.binaries import cache_root, find
+from seamark_cluster.real.binaries import cache_root, find
 from tests.docs.reading import Command
 
 PATIENCE = 240.0  # Helm waits for Pods

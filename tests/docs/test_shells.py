@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seamark.cli.main import app
-from seamark.cluster.real.binaries import find
+from seamark_cluster.real.binaries import find
 
 LINES = {
     "seamark ex": ["explain"],
@@ -86,7 +86,7 @@ def test_kubectl_completes_its_plugin(tmp_path: Path) -> None:
 
 
 def test_every_way_in_is_a_program_of_the_package() -> None:
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    text = (Path(__file__).parents[2] / "packages" / "operator" / "pyproject.toml").read_text()
     for line in ('seamark = "seamark.cli.main:main"', 'kubectl-seamark = "seamark.cli.main:main"'):
         assert f"\n{line}" in text
     assert '\nkubectl_complete-seamark = "seamark.cli.completion:for_kubectl"' in text

@@ -16,12 +16,13 @@ from tests.edge.sdks import cache, python_of
 
 def one(data: bytes) -> None:
     """The first byte chooses the parser, the rest is its input; pieces of it, where the parser takes pieces."""
-    from seamark.edge.binds import labelled_url, read_bind  # noqa: PLC0415  # atheris instruments what is imported here
-    from seamark.edge.errors import Refusal  # noqa: PLC0415
-    from seamark.edge.policy import parse_policy  # noqa: PLC0415
-    from seamark.edge.urls import parse_url  # noqa: PLC0415
-    from seamark.wire import bindings, clienthello, proxy_protocol, tunnel  # noqa: PLC0415
-    from seamark.wire.expressions import ExpressionError, value  # noqa: PLC0415
+    from seamark_edge.edge.binds import labelled_url, read_bind  # noqa: PLC0415  # atheris instruments what is imported here
+    from seamark_edge.edge.errors import Refusal  # noqa: PLC0415
+    from seamark_edge.edge.policy import EMPTY  # noqa: PLC0415
+    from seamark_edge.edge.policy_document import parse_policy  # noqa: PLC0415
+    from seamark_edge.edge.urls import parse_url  # noqa: PLC0415
+    from seamark_edge.wire import bindings, clienthello, proxy_protocol, tunnel  # noqa: PLC0415
+    from seamark_edge.wire.expressions import ExpressionError, value  # noqa: PLC0415
 
     kind, rest = (data[0] % 12, data[1:]) if data else (0, b"")
     text = rest.decode("utf-8", "replace")
@@ -54,7 +55,12 @@ def one(data: bytes) -> None:
         body(rest)
     elif kind == 9:
         with suppress(Refusal):
-            read_bind(tunnel.Bind(proto="tcp", opts={"URL": text, "IPRestriction": text}), "edge.localhost", 443)
+            read_bind(
+                tunnel.Bind(proto="tcp", opts={"URL": text, "IPRestriction": text}),
+                EMPTY,
+                "edge.localhost",
+                lambda _: 443,
+            )
     elif kind == 10:
         with suppress(Refusal):
             labelled_url({text: text})
@@ -67,8 +73,8 @@ def body(data: bytes) -> None:
     """A body of the REST API, as every resource reads it."""
     import msgspec  # noqa: PLC0415
 
-    from seamark.edge.api import access, base, endpoints, operators, ranges, reserved  # noqa: PLC0415
-    from seamark.edge.errors import Refusal  # noqa: PLC0415
+    from seamark_edge.edge.api import access, base, endpoints, operators, ranges, reserved  # noqa: PLC0415
+    from seamark_edge.edge.errors import Refusal  # noqa: PLC0415
 
     try:
         raw = msgspec.json.decode(data)
@@ -82,8 +88,8 @@ def body(data: bytes) -> None:
 
 
 def session(data: bytes) -> None:
-    from seamark.wire.muxado import Limits, ProtocolError, Session  # noqa: PLC0415
-    from seamark.wire.muxado.stream import DISCARD  # noqa: PLC0415
+    from seamark_edge.wire.muxado import Limits, ProtocolError, Session  # noqa: PLC0415
+    from seamark_edge.wire.muxado.stream import DISCARD  # noqa: PLC0415
 
     class Owner:
         def transmit(self, pieces: list[Any]) -> None:
@@ -94,6 +100,9 @@ def session(data: bytes) -> None:
 
         def going_away(self, code: int, debug: bytes) -> None:
             pass
+
+        def failed(self, error: Exception) -> None:
+            raise error
 
     under_test = Session(Owner(), client=False, limits=Limits(inbound=8))
     under_test.open(3, DISCARD)

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from seamark.edge.settings import PREFIX
+from seamark_edge.edge.settings import PREFIX
 from tests.edge.services import eventually, free_port, give_back
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import uvloop
 
-from seamark.core import log
-from seamark.core.errors import SeamarkError
-from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
-from seamark.wire.memory import keep_buffers
+from seamark_edge.agent import Agent, AgentSettings, Tunnel
+from seamark_edge.wire.memory import keep_buffers
+from seamark_runtime import log
+from seamark_runtime.errors import SeamarkError
 
 
 class Program:

@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
+from seamark_edge.agent import Agent, AgentSettings, Tunnel
 from tests.edge.running import RunningEdge
 from tests.edge.services import says, service
 

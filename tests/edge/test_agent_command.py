@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from seamark.cli.agent import parse_forward, token
-from seamark.core.errors import UserError
-from seamark.providers.edge.agent.endpoints import read_manifests
+from seamark_edge.agent.endpoints import read_manifests
+from seamark_runtime.errors import UserError
 from tests.edge.running import RunningEdge
 from tests.edge.services import dial, eventually, read_all, says, service
 

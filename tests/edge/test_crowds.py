@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.wire.files import allow_many_files
-from seamark.wire.muxado import WINDOW
+from seamark_edge.wire.files import allow_many_files
+from seamark_edge.wire.muxado import WINDOW
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import dial, echo, eventually, sends, service

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import Retry
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.wire import tunnel
-from seamark.wire.muxado import WINDOW, data_header, wndinc_frame
-from seamark.wire.muxado.frames import SYN
+from seamark_edge.wire import tunnel
+from seamark_edge.wire.muxado import WINDOW, data_header, wndinc_frame
+from seamark_edge.wire.muxado.frames import SYN
+from seamark_runtime.errors import Retry
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import dial, digest, echo, eventually, http, read_all, sends, service

@@ -6,25 +6,26 @@ import asyncio
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.transport import Request
-from seamark.edge import ingress
-from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
 from seamark.families.bindings.family import CRDS
-from seamark.forwarder.forwarder import Forwarder
-from seamark.forwarder.identity import UNKNOWN
-from seamark.forwarder.settings import ForwarderSettings
-from seamark.providers.edge.agent import Agent, AgentSettings, Tunnel
-from seamark.providers.edge.model import OperatorSpec, Owner
 from seamark.providers.edge.seamark import seamark_edge
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_edge.agent import Agent, AgentSettings, Tunnel
+from seamark_edge.edge import ingress
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.forwarder.forwarder import Forwarder
+from seamark_edge.forwarder.identity import UNKNOWN
+from seamark_edge.forwarder.settings import ForwarderSettings
+from seamark_edge.model import OperatorSpec, Owner
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.edge.services import echo, free_port, sends, service
 from tests.edge.tls import signing_request
 
@@ -49,7 +50,7 @@ class Stand:
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
         media = "application/merge-patch+json" if method == "PATCH" else "application/json"
         data = b"" if body is None else json.dumps(body).encode()
-        answer = await EmbeddedTransport(self.store).send(Request(method, path, {}, data, media))
+        answer = await EmbeddedTransport(self.store).send(HttpRequest(method, received_path(path), {}, data, media))
         assert answer.status < 300, answer.body
         return json.loads(answer.body)
 
@@ -159,9 +160,9 @@ def test_a_pod_is_named_by_its_address_and_otherwise_it_is_said_that_nobody_is(
     keep = ingress.IngressConnection
     original = keep._serve
 
-    def serve(self: Any, request: Any) -> None:
+    def serve(self: Any, request: Any) -> Iterator[None]:
         asked.append(request)
-        original(self, request)
+        return original(self, request)
 
     monkeypatch.setattr(keep, "_serve", serve)
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from seamark.edge import authority
-from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
-from seamark.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleReader, frame
+from seamark_edge.edge import authority
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleReader, frame
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import echo, eventually, free_port, service

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import Refused
-from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark.providers.edge.pace import Pace
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.rest import Door, Pace, RestCalls, Sender
+from seamark.providers.edge.rest import Door, RestCalls, Sender
 from seamark.providers.edge.seamark import CAPABILITIES, seamark_edge
+from seamark_edge.model import Owner
+from seamark_runtime.errors import Refused
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
+from tests.edge.services import free_port, give_back
 from tests.edge.tls import signing_request
 from tests.unit.providers.edge.contract import EdgeContract, World
 
@@ -26,7 +31,7 @@ class Lossy(Sender):
         self.lose = False
         self.requests = 0
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         self.requests += 1
         answer = await self.door.send(request)
         if self.lose and request.writes:
@@ -97,3 +102,24 @@ class TestSeamarkEdge(EdgeContract):
             await stranger.close()
 
         self.run(case)
+
+
+def test_an_edge_without_a_free_address_refuses_and_says_what_to_do(tmp_path: Path) -> None:
+    """That is an answer and no outage: whoever asked can tell it to their users."""
+    port = free_port()
+    edge = RunningEdge(tmp_path / "full", tcp_ports=f"{port}-{port}")
+
+    async def reserve() -> None:
+        provider = seamark_edge(edge.api_url, edge.api_key)
+        try:
+            await provider.reserve_address(Owner("cluster", "team-a", "shop", "uid-1"))
+            with pytest.raises(Refused, match=r"no address .* is free: release addresses, or extend tcp_ports"):
+                await provider.reserve_address(Owner("cluster", "team-b", "shop", "uid-2"))
+        finally:
+            await provider.close()
+
+    try:
+        asyncio.run(reserve())
+    finally:
+        edge.close()
+        give_back(port)

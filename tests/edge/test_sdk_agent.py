@@ -9,18 +9,18 @@ import sys
 
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.providers.edge.agent import AgentSettings
-from seamark.providers.edge.agent.sdk import SdkAgent
+from seamark_edge.agent import AgentSettings
+from seamark_edge.agent.sdk import SdkAgent
+from seamark_runtime.errors import UserError
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import PYTHON_SDK, python_of
 from tests.edge.services import dial, eventually, read_all, says, service
 
 PROGRAM = """
 import asyncio, json, sys
-from seamark.core.errors import Refused
-from seamark.providers.edge.agent import AgentSettings, Tunnel
-from seamark.providers.edge.agent.sdk import SdkAgent
+from seamark_runtime.errors import Refused
+from seamark_edge.agent import AgentSettings, Tunnel
+from seamark_edge.agent.sdk import SdkAgent
 
 async def main():
     told = json.loads(sys.stdin.readline())

@@ -1,4 +1,4 @@
-"""Where the two sides meet: the same moves on both, every answer and every event compared, every row counted."""
+"""Runs the same operations on both sides, compares every response and every event, and counts every row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from seamark.cluster.embedded import User
-from seamark.cluster.real.plane import ControlPlane
+from seamark_cluster.embedded import User
+from seamark_cluster.real.plane import ControlPlane
 from tests.fidelity.differences import compare, differences
 from tests.fidelity.masks import masked
-from tests.fidelity.move import Move
-from tests.fidelity.operations import Moves
+from tests.fidelity.operation import Operation
+from tests.fidelity.operations import Operations
 from tests.fidelity.samples import Json, Sample, definitions
-from tests.fidelity.sides import Embedded, Player, Real, Reply, Side
+from tests.fidelity.sides import Embedded, Real, Reply, Runner, Side
 
 TABLE = Path(__file__).with_name("table.tsv")
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -35,8 +35,8 @@ def table() -> set[Row]:
 
 
 def record(rows: Iterable[Row]) -> None:
-    """Write the table anew from what happened. Look at the difference before you commit it."""
-    lines = ["# What the real API server does: kind, verb, option, answer. Every row is played on both sides."]
+    """Writes the table again from the operations that ran. Review the difference before you commit it."""
+    lines = ["# What the real API server does: kind, verb, option, answer. Every row is run on both sides."]
     TABLE.write_text("\n".join([*lines, *("\t".join(row) for row in sorted(rows))]) + "\n")
 
 
@@ -61,68 +61,65 @@ class Arena:
         real = self.real.ask(method, path, query, data, "application/json")
         return real, self.store.ask(method, path, query, data, "application/json")
 
-    def bout(self) -> Bout:
-        return Bout(self, f"bout-{next(self._numbers)}")
+    def session(self) -> Session:
+        return Session(self, f"session-{next(self._numbers)}")
 
 
-class Bout:
-    """One sequence of moves in a namespace of its own."""
+class Session:
+    """One sequence of operations in a namespace of its own."""
 
     def __init__(self, arena: Arena, namespace: str) -> None:
         self._arena = arena
         self.namespace = namespace
         arena.ask_both("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-        self._players = (Player(arena.real, namespace), Player(arena.store, namespace))
+        self._runners = (Runner(arena.real, namespace), Runner(arena.store, namespace))
         self._starts = self._revisions()
         self.mismatches: list[str] = []
 
     def _revisions(self) -> tuple[str, ...]:
-        """Where each side stands now: what a list says, whatever its kind."""
+        """The current resourceVersion of each side: that of a list of any kind."""
         path = f"/api/v1/namespaces/{self.namespace}/configmaps"
-        replies = [player.side.ask("GET", path, {"limit": "1"}, b"", "") for player in self._players]
+        replies = [runner.side.ask("GET", path, {"limit": "1"}, b"", "") for runner in self._runners]
         return tuple(reply.body["metadata"]["resourceVersion"] for reply in replies)
 
-    def play(self, *moves: Move, user: str = "admin") -> None:
-        for move in moves:
-            real, store = (player.play(move, user) for player in self._players)
+    def run(self, *operations: Operation, user: str = "admin") -> None:
+        for operation in operations:
+            real, store = (runner.run(operation, user) for runner in self._runners)
             reason = real.body.get("reason", "") if isinstance(real.body, dict) and real.code >= 400 else ""
-            self._arena.rows[(*move.row, f"{real.code} {reason}".strip())] += 1
+            self._arena.rows[(*operation.row, f"{real.code} {reason}".strip())] += 1
             self._arena.operations += 1
             found = compare(real, store)
             if found:
-                self.mismatches.append("\n    ".join([repr(move), *found]))
+                self.mismatches.append("\n    ".join([repr(operation), *found]))
 
-    def clean(self, moves: Moves, name: str) -> None:
-        """Whatever stands in the way of the next move goes, on both sides."""
+    def clean(self, operations: Operations, name: str) -> None:
+        """Deletes, on both sides, what would block the next operation."""
         release = {"metadata": {"finalizers": None}}
-        for player in self._players:
-            path = moves.path(name).replace("$ns", self.namespace).replace("$n", self.namespace)
+        for runner in self._runners:
+            path = operations.path(name).replace("$ns", self.namespace).replace("$n", self.namespace)
             media = "application/merge-patch+json"
-            player.side.ask("PATCH", path, {}, json.dumps(release).encode(), media)
-            player.side.ask("DELETE", path, {}, b'{"gracePeriodSeconds": 0}', "application/json")
-            if moves.sample.kind == "Namespace":  # nobody ends it here
+            runner.side.ask("PATCH", path, {}, json.dumps(release).encode(), media)
+            runner.side.ask("DELETE", path, {}, b'{"gracePeriodSeconds": 0}', "application/json")
+            if operations.sample.kind == "Namespace":  # no controller finalizes it here
                 body = json.dumps({"metadata": {"name": path.rpartition("/")[2]}}).encode()
-                player.side.ask("PUT", f"{path}/finalize", {}, body, "application/json")
+                runner.side.ask("PUT", f"{path}/finalize", {}, body, "application/json")
 
     def compare_events(self, samples: Iterable[Sample]) -> None:
-        """Every event since the start, or since the last comparison, up to an object made for that.
-
-        The real API server remembers a minute or so of events: compare before that has passed.
-        """
+        """Every event since the start, or since the last comparison, up to an object created for that."""
         for sample in samples:
-            moves = Moves(sample)
-            self.play(next(move for move in moves.creates("zz-last") if move.row[2] == "plain"))
-            last = moves.name("zz-last").replace("$n", self.namespace)
+            operations = Operations(sample)
+            self.run(next(operation for operation in operations.creates("zz-last") if operation.row[2] == "plain"))
+            last = operations.name("zz-last").replace("$n", self.namespace)
             streams = []
-            for player, start in zip(self._players, self._starts, strict=True):
+            for runner, start in zip(self._runners, self._starts, strict=True):
                 path = sample.collection(self.namespace)
-                events = player.side.follow(path, {"resourceVersion": start}, last)
-                ours = [one for one in events if _about(one, self.namespace, sample)]
-                streams.append([masked(one) for one in ours])
+                events = runner.side.follow(path, {"resourceVersion": start}, last)
+                ours = [entry for entry in events if _about(entry, self.namespace, sample)]
+                streams.append([masked(item) for item in ours])
             found = first_difference(*streams)
             if found:
                 self.mismatches.append("\n    ".join([f"events of {sample.kind}", *found]))
-            self.clean(moves, "zz-last")
+            self.clean(operations, "zz-last")
         self._starts = self._revisions()
 
     def check(self) -> None:
@@ -130,9 +127,9 @@ class Bout:
 
 
 def first_difference(real: list[Json], store: list[Json]) -> list[str]:
-    """Where two streams part, with what came before: everything after that is noise."""
-    for index, (one, other) in enumerate(zip(real, store, strict=False)):
-        found = differences(one, other)
+    """Where two streams differ, with the events before it: everything after that is noise."""
+    for index, (item, other) in enumerate(zip(real, store, strict=False)):
+        found = differences(item, other)
         if found:
             before = json.dumps(real[index - 1])[:600] if index else "nothing"
             return [f"event {index} of {len(real)} and {len(store)}, after {before}", *found]
@@ -140,5 +137,5 @@ def first_difference(real: list[Json], store: list[Json]) -> list[str]:
 
 
 def _about(event: Json, namespace: str, sample: Sample) -> bool:
-    """Cluster-scoped kinds are shared by all bouts: only names of this one count."""
+    """Cluster-scoped kinds are shared by all sequences: only names of this one count."""
     return sample.namespaced or event["object"]["metadata"]["name"].startswith(f"{namespace}-")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from seamark.cluster.real.plane import ControlPlane, Options
-from seamark.cluster.real.plane import User as RealUser
+from seamark_cluster.real.plane import ControlPlane, Options
+from seamark_cluster.real.plane import User as RealUser
 from tests.fidelity.arena import Arena, Row, table
 
 TALLY = pytest.StashKey[list[tuple[int, set[Row]]]]()
@@ -29,7 +29,7 @@ def arena(request: pytest.FixtureRequest) -> Iterator[Arena]:
 
 
 def _tell(config: pytest.Config, operations: int, rows: set[Row]) -> None:
-    """To this process's own tally, or from a worker to the one that started it."""
+    """To this process's own tally, or from a worker to its controller."""
     output: dict[str, Any] | None = getattr(config, "workeroutput", None)
     if output is not None:
         output["fidelity"] = [operations, sorted(rows)]

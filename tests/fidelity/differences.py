@@ -1,4 +1,4 @@
-"""Two answers side by side: where they differ, in words."""
+"""Two responses side by side: where they differ, as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def differences(real: Any, store: Any, path: str = "") -> list[str]:
         return found
     if isinstance(real, list) and len(real) == len(store):
         pairs = enumerate(zip(real, store, strict=True))
-        return [found for index, (one, other) in pairs for found in differences(one, other, f"{path}[{index}]")]
+        return [found for index, (item, other) in pairs for found in differences(item, other, f"{path}[{index}]")]
     return [] if real == store else [f"{path or '.'}: real={_short(real)} store={_short(store)}"]
 
 

@@ -12,7 +12,7 @@ _ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
 _GENERATED = re.compile(r"gen-[a-z0-9]{5}")
 _VERSION = re.compile(r"(resource version: |in record \(|precondition \(|in object meta: )\d+")
 
-# Why a body could not be read is said in the words of Go's decoders.
+# Why a body could not be decoded is in the terms of Go's decoders.
 _DECODING = re.compile(
     r"(cannot be handled as a \w+: |continue key is not valid: |is unrecognized \(must be of type \w+\): "
     r"|failed to (?:create typed patch object|convert new object))(?!strict).*"
@@ -27,11 +27,11 @@ _MASKED = {"resourceVersion", "uid", "creationTimestamp", "deletionTimestamp", "
 
 def masked(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
-        return {name: masked(one, name) for name, one in value.items()}
+        return {name: masked(element, name) for name, element in value.items()}
     if isinstance(value, list):
-        items = [masked(one) for one in value]
+        items = [masked(item) for item in value]
         if key == "causes":
-            # Several layers of the API server may find the same mistake; how many do is no promise either.
+            # Several layers of the API server may find the same error; how many do is not guaranteed.
             found = {(cause.get("field", ""), ordered(cause.get("message", ""))): cause for cause in items}
             items = [{**found[name], "message": name[1]} for name in sorted(found)]
         if key in ("resourceRules", "nonResourceRules"):
@@ -73,7 +73,7 @@ def ordered(message: str) -> str:
 
 
 def comparable(code: int, body: Any) -> Any:
-    """An answer as it is compared. The order in which several mistakes are listed is nobody's promise."""
+    """A response as it is compared. The order in which several errors are listed is not guaranteed."""
     shown = masked(body)
     if isinstance(shown, dict) and shown.get("kind") == "Status" and code >= 400:
         causes = (shown.get("details") or {}).get("causes") or ()

@@ -1,15 +1,11 @@
-"""The moves: every verb with every option that the table knows, over a sample of a kind.
-
-A move is data. What it needs from the state of a server (an object's uid, its resourceVersion, a continue token) stands
-in it as a placeholder, and each side fills in its own.
-"""
+"""The operations: every verb with every option of the table, on a sample of a kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tests.fidelity.move import Move, merged
+from tests.fidelity.operation import Operation, merged
 from tests.fidelity.samples import Json, Sample, meta_mistakes
 
 MERGE = "application/merge-patch+json"
@@ -19,8 +15,8 @@ APPLY = "application/apply-patch+yaml"
 NAMES = ("a", "b")
 
 
-class Moves:
-    """All moves of one sample, over the names `a` and `b`. `$ns` and `$n-` in paths and bodies are filled in later."""
+class Operations:
+    """All operations of one sample, on the names `a` and `b`. `$ns` and `$n-` in paths and bodies are placeholders."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
@@ -42,7 +38,7 @@ class Moves:
         }
         return merged(body, patch) if patch else body
 
-    def move(  # a move has this many parts
+    def operation(  # an operation has this many parts
         self,
         verb: str,
         option: str,
@@ -51,18 +47,18 @@ class Moves:
         body: Any = None,
         media: str = "application/json",
         **query: str,
-    ) -> Move:
+    ) -> Operation:
         query = {key.rstrip("_"): value for key, value in query.items()}
         of = path.split("/status", maxsplit=1)[0]
-        return Move((repr(self.sample), verb, option), method, path, body, media, query, of)
+        return Operation((repr(self.sample), verb, option), method, path, body, media, query, of)
 
-    # --- the moves by verb
+    # --- the operations by verb
 
-    def creates(self, name: str) -> list[Move]:
-        def create(option: str, body: Any, **query: str) -> Move:
-            return self.move("create", option, "POST", self.collection, body, **query)
+    def creates(self, name: str) -> list[Operation]:
+        def create(option: str, body: Any, **query: str) -> Operation:
+            return self.operation("create", option, "POST", self.collection, body, **query)
 
-        moves = [
+        operations = [
             create("plain", self.body(name)),
             create("finalizer", self.body(name, finalizers=["example.com/hold"])),
             create("labels", self.body(name, labels={"app": "x"}, annotations={"note": "y"})),
@@ -88,29 +84,31 @@ class Moves:
             create("deletion-timestamp", self.body(name, deletionTimestamp="2020-01-01T00:00:00Z")),
         ]
         if self.sample.namespaced:
-            moves.append(create("wrong-namespace", self.body(name, namespace="elsewhere")))
-            moves.append(create("own-namespace", self.body(name, namespace="$ns")))
+            operations.append(create("wrong-namespace", self.body(name, namespace="elsewhere")))
+            operations.append(create("own-namespace", self.body(name, namespace="$ns")))
         else:
-            moves.append(create("given-namespace", self.body(name, namespace="default")))
+            operations.append(create("given-namespace", self.body(name, namespace="default")))
         if self.sample.kind == "Service":
-            # The API server allocates an address before it looks at the name, and complains about that.
-            moves = [move for move in moves if move.row[2] not in ("no-name", "bad-name")]
-        moves += [create(f"change-{word}", self.body(name, patch)) for word, patch in self.sample.changes.items()]
+            # The API server allocates an address before it validates the name, and reports that first.
+            operations = [operation for operation in operations if operation.row[2] not in ("no-name", "bad-name")]
+        operations += [
+            create(f"change-{label}", self.body(name, patch)) for label, patch in self.sample.changes.items()
+        ]
         mistakes = {**self.sample.mistakes, **meta_mistakes()}
-        moves += [create(f"mistake-{word}", self.body(name, patch)) for word, patch in mistakes.items()]
-        return moves
+        operations += [create(f"mistake-{label}", self.body(name, patch)) for label, patch in mistakes.items()]
+        return operations
 
-    def reads(self, name: str) -> list[Move]:
-        def look(option: str, **query: str) -> Move:
-            return self.move("list", option, "GET", self.collection, **query)
+    def reads(self, name: str) -> list[Operation]:
+        def look(option: str, **query: str) -> Operation:
+            return self.operation("list", option, "GET", self.collection, **query)
 
-        moves = [
-            self.move("get", "plain", "GET", self.path(name)),
-            self.move("get", "missing", "GET", self.path("missing")),
+        operations = [
+            self.operation("get", "plain", "GET", self.path(name)),
+            self.operation("get", "missing", "GET", self.path("missing")),
         ]
         if not self.sample.namespaced:
-            return [*moves, look("selector-name", fieldSelector="metadata.name=$n-a")]
-        moves += [
+            return [*operations, look("selector-name", fieldSelector="metadata.name=$n-a")]
+        operations += [
             look("plain"),
             look("labels", labelSelector="app=x"),
             look("labels-not", labelSelector="app!=x"),
@@ -130,17 +128,19 @@ class Moves:
             look("initial-events", sendInitialEvents="true"),
             look("version-bad", resourceVersion="nonsense"),
         ]
-        moves += [look(f"field-{key}", fieldSelector=f"{key}={value}") for key, value in self.sample.fields.items()]
-        return moves
+        operations += [
+            look(f"field-{key}", fieldSelector=f"{key}={value}") for key, value in self.sample.fields.items()
+        ]
+        return operations
 
-    def updates(self, name: str) -> list[Move]:
+    def updates(self, name: str) -> list[Operation]:
         path = self.path(name)
 
-        def update(option: str, body: Any, **query: str) -> Move:
-            return self.move("update", option, "PUT", path, body, **query)
+        def update(option: str, body: Any, **query: str) -> Operation:
+            return self.operation("update", option, "PUT", path, body, **query)
 
         fresh = {"resourceVersion": "$rv"}
-        moves = [
+        operations = [
             update("fresh", self.body(name, **fresh, labels={"app": "x"})),
             update("same", "$object"),
             update("stale", self.body(name, resourceVersion="1")),
@@ -157,20 +157,20 @@ class Moves:
             update("unknown-strict", {**self.body(name, **fresh), "nonsense": 1}, fieldValidation="Strict"),
             update("wrong-kind", {**self.body(name, **fresh), "kind": "Nonsense"}),
         ]
-        moves += [
-            update(f"change-{word}", self.body(name, patch, **fresh)) for word, patch in self.sample.changes.items()
+        operations += [
+            update(f"change-{label}", self.body(name, patch, **fresh)) for label, patch in self.sample.changes.items()
         ]
         mistakes = {**self.sample.mistakes, **meta_mistakes()}
-        moves += [update(f"mistake-{word}", self.body(name, patch, **fresh)) for word, patch in mistakes.items()]
-        return moves
+        operations += [update(f"mistake-{label}", self.body(name, patch, **fresh)) for label, patch in mistakes.items()]
+        return operations
 
-    def patches(self, name: str) -> list[Move]:
+    def patches(self, name: str) -> list[Operation]:
         path = self.path(name)
 
-        def patch(verb: str, option: str, body: Any, media: str, **query: str) -> Move:
-            return self.move(verb, option, "PATCH", path, body, media, **query)
+        def patch(verb: str, option: str, body: Any, media: str, **query: str) -> Operation:
+            return self.operation(verb, option, "PATCH", path, body, media, **query)
 
-        moves = [
+        operations = [
             patch("merge", "label", {"metadata": {"labels": {"app": "x"}}}, MERGE),
             patch("merge", "no-labels", {"metadata": {"labels": None}}, MERGE),
             patch("merge", "nothing", {}, MERGE),
@@ -210,20 +210,22 @@ class Moves:
             ),
             patch("patch", "bad-media", {}, "application/nonsense"),
         ]
-        for word, change in self.sample.changes.items():
-            moves.append(patch("merge", f"change-{word}", change, MERGE))
-            moves.append(patch("strategic", f"change-{word}", change, STRATEGIC))
-        moves += [patch("merge", f"mistake-{word}", change, MERGE) for word, change in self.sample.mistakes.items()]
-        return moves
+        for label, change in self.sample.changes.items():
+            operations.append(patch("merge", f"change-{label}", change, MERGE))
+            operations.append(patch("strategic", f"change-{label}", change, STRATEGIC))
+        operations += [
+            patch("merge", f"mistake-{label}", change, MERGE) for label, change in self.sample.mistakes.items()
+        ]
+        return operations
 
-    def applies(self, name: str) -> list[Move]:
+    def applies(self, name: str) -> list[Operation]:
         path = self.path(name)
         kind = {"apiVersion": self.sample.api_version, "kind": self.sample.kind}
 
-        def apply(option: str, body: Any, manager: str = "one", **query: str) -> Move:
-            return self.move("apply", option, "PATCH", path, body, APPLY, fieldManager=manager, **query)
+        def apply(option: str, body: Any, manager: str = "one", **query: str) -> Operation:
+            return self.operation("apply", option, "PATCH", path, body, APPLY, fieldManager=manager, **query)
 
-        moves = [
+        operations = [
             apply("good", self.body(name)),
             apply("good-two", self.body(name), "two"),
             apply("labels", self.body(name, labels={"app": "x"})),
@@ -242,55 +244,57 @@ class Moves:
             apply("wrong-kind", {**self.body(name), "kind": "Nonsense"}),
             apply("unknown-strict", {**self.body(name), "nonsense": 1}, fieldValidation="Strict"),
             apply("no-kind", {"metadata": {"name": self.name(name)}}),
-            self.move("apply", "no-manager", "PATCH", path, self.body(name), APPLY),
+            self.operation("apply", "no-manager", "PATCH", path, self.body(name), APPLY),
         ]
-        for word, change in self.sample.changes.items():
-            moves.append(apply(f"change-{word}", self.body(name, change)))
-            moves.append(apply(f"force-{word}", self.body(name, change), "two", force="true"))
-        moves += [
-            apply(f"mistake-{word}", self.body(name, change), force="true")
-            for word, change in self.sample.mistakes.items()
+        for label, change in self.sample.changes.items():
+            operations.append(apply(f"change-{label}", self.body(name, change)))
+            operations.append(apply(f"force-{label}", self.body(name, change), "two", force="true"))
+        operations += [
+            apply(f"mistake-{label}", self.body(name, change), force="true")
+            for label, change in self.sample.mistakes.items()
         ]
-        return moves
+        return operations
 
-    def statuses(self, name: str) -> list[Move]:
+    def statuses(self, name: str) -> list[Operation]:
         path = self.path(name, "status")
         kind = {"apiVersion": self.sample.api_version, "kind": self.sample.kind}
         status = self.sample.status
         if status is None:
-            return [self.move("status", "none", "GET", path)]
+            return [self.operation("status", "none", "GET", path)]
 
-        def move(option: str, method: str, body: Any = None, media: str = "application/json", **query: str) -> Move:
-            return self.move("status", option, method, path, body, media, **query)
+        def operation(
+            option: str, method: str, body: Any = None, media: str = "application/json", **query: str
+        ) -> Operation:
+            return self.operation("status", option, method, path, body, media, **query)
 
         fresh = {"resourceVersion": "$rv"}
-        moves = [
-            move("get", "GET"),
-            move("update", "PUT", {**self.body(name, **fresh), "status": status}),
-            move("update-stale", "PUT", {**self.body(name, resourceVersion="1"), "status": status}),
-            move("update-label", "PUT", {**self.body(name, **fresh, labels={"by": "status"}), "status": status}),
-            move("merge", "PATCH", {"status": status}, MERGE),
-            move(
+        operations = [
+            operation("get", "GET"),
+            operation("update", "PUT", {**self.body(name, **fresh), "status": status}),
+            operation("update-stale", "PUT", {**self.body(name, resourceVersion="1"), "status": status}),
+            operation("update-label", "PUT", {**self.body(name, **fresh, labels={"by": "status"}), "status": status}),
+            operation("merge", "PATCH", {"status": status}, MERGE),
+            operation(
                 "merge-spec",
                 "PATCH",
                 {"spec": {"nonsense": 1}, "metadata": {"labels": {"m": "1"}}, "status": status},
                 MERGE,
             ),
-            move("merge-wrong-uid", "PATCH", {"metadata": {"uid": "wrong"}, "status": status}, MERGE),
-            move("merge-stale", "PATCH", {"metadata": {"resourceVersion": "1"}, "status": status}, MERGE),
-            move("merge-none", "PATCH", {"status": None}, MERGE),
-            move("json-test", "PATCH", [{"op": "test", "path": "/metadata/uid", "value": "wrong"}], JSON_PATCH),
-            move("apply", "PATCH", {**kind, "status": status}, APPLY, fieldManager="one"),
-            move("apply-two", "PATCH", {**kind, "status": status}, APPLY, fieldManager="two"),
-            move("apply-force", "PATCH", {**kind, "status": status}, APPLY, fieldManager="two", force="true"),
-            move(
+            operation("merge-wrong-uid", "PATCH", {"metadata": {"uid": "wrong"}, "status": status}, MERGE),
+            operation("merge-stale", "PATCH", {"metadata": {"resourceVersion": "1"}, "status": status}, MERGE),
+            operation("merge-none", "PATCH", {"status": None}, MERGE),
+            operation("json-test", "PATCH", [{"op": "test", "path": "/metadata/uid", "value": "wrong"}], JSON_PATCH),
+            operation("apply", "PATCH", {**kind, "status": status}, APPLY, fieldManager="one"),
+            operation("apply-two", "PATCH", {**kind, "status": status}, APPLY, fieldManager="two"),
+            operation("apply-force", "PATCH", {**kind, "status": status}, APPLY, fieldManager="two", force="true"),
+            operation(
                 "apply-stale",
                 "PATCH",
                 {**kind, "metadata": {"resourceVersion": "1"}, "status": status},
                 APPLY,
                 fieldManager="one",
             ),
-            move(
+            operation(
                 "apply-version",
                 "PATCH",
                 {**kind, "metadata": fresh, "status": status},
@@ -298,7 +302,7 @@ class Moves:
                 fieldManager="one",
                 force="true",
             ),
-            move(
+            operation(
                 "apply-wrong-uid",
                 "PATCH",
                 {**kind, "metadata": {"uid": "wrong"}, "status": status},
@@ -306,18 +310,18 @@ class Moves:
                 fieldManager="one",
                 force="true",
             ),
-            move("apply-empty", "PATCH", {**kind, "status": {}}, APPLY, fieldManager="one"),
-            move("delete", "DELETE"),
+            operation("apply-empty", "PATCH", {**kind, "status": {}}, APPLY, fieldManager="one"),
+            operation("delete", "DELETE"),
         ]
         if self.sample.bad_status is not None:
-            moves.append(move("merge-bad", "PATCH", {"status": self.sample.bad_status}, MERGE))
-        return moves
+            operations.append(operation("merge-bad", "PATCH", {"status": self.sample.bad_status}, MERGE))
+        return operations
 
-    def deletes(self, name: str) -> list[Move]:
+    def deletes(self, name: str) -> list[Operation]:
         path = self.path(name)
 
-        def delete(option: str, body: Any = None, **query: str) -> Move:
-            return self.move("delete", option, "DELETE", path, body, **query)
+        def delete(option: str, body: Any = None, **query: str) -> Operation:
+            return self.operation("delete", option, "DELETE", path, body, **query)
 
         return [
             delete("plain"),
@@ -334,7 +338,7 @@ class Moves:
             delete("dry-run", dryRun="All"),
             delete("grace-0", {"gracePeriodSeconds": 0}),
             delete("grace-5", {"gracePeriodSeconds": 5}),
-            self.move(
+            self.operation(
                 "delete",
                 "collection",
                 "DELETE",
@@ -344,8 +348,8 @@ class Moves:
             ),
         ]
 
-    def all(self, name: str) -> list[Move]:
-        groups: list[Callable[[str], list[Move]]] = [
+    def all(self, name: str) -> list[Operation]:
+        groups: list[Callable[[str], list[Operation]]] = [
             self.creates,
             self.reads,
             self.updates,
@@ -354,4 +358,4 @@ class Moves:
             self.statuses,
             self.deletes,
         ]
-        return [move for group in groups for move in group(name)]
+        return [operation for group in groups for operation in group(name)]

@@ -1,4 +1,4 @@
-"""The two sides: the store and the real API server, asked the same way and told apart by nothing."""
+"""The two sides, the store and the real API server, with the same interface."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
-from seamark.cluster.embedded import Settings, Store, User, Watch
-from seamark.cluster.real.plane import ControlPlane
-from seamark.core.transport import Answer, Request
-from tests.fidelity.move import Move
+from seamark_cluster.embedded import Settings, Store, User, Watch
+from seamark_cluster.real.plane import ControlPlane
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
+from tests.fidelity.operation import Operation
 from tests.fidelity.samples import Json
 
 AGENT = "fidelity"
@@ -21,7 +22,7 @@ AGENT = "fidelity"
 
 @dataclass
 class Reply:
-    """What a side answered."""
+    """The response of a side."""
 
     code: int
     body: Any
@@ -53,7 +54,9 @@ class Embedded:
         self._users = users
 
     def ask(self, method: str, path: str, query: dict[str, str], body: bytes, media: str, user: str = "admin") -> Reply:
-        found = self.store.handle(Request(method, path, query, body, media), self._users[user], AGENT)
+        found = self.store.handle(
+            HttpRequest(method, received_path(path), query, body, media), self._users[user], AGENT
+        )
         if isinstance(found, Watch):
             lines = found.pending()
             found.close()
@@ -62,7 +65,9 @@ class Embedded:
         return Reply(found.status, decode(found.body), [warning] if warning else [])
 
     def follow(self, path: str, query: dict[str, str], last: str) -> list[Json]:
-        found = self.store.handle(Request("GET", path, {"watch": "true", **query}), self._users["admin"], AGENT)
+        found = self.store.handle(
+            HttpRequest("GET", received_path(path), {"watch": "true", **query}), self._users["admin"], AGENT
+        )
         assert not isinstance(found, Answer), found
         lines = [json.loads(line) for line in found.pending()]
         found.close()
@@ -122,8 +127,8 @@ class Real:
             connection.close()
 
 
-class Player:
-    """Plays moves on one side, filling in what that side knows: uids, versions, tokens."""
+class Runner:
+    """Runs operations on one side, filling in that side's uids, versions and tokens."""
 
     def __init__(self, side: Side, namespace: str) -> None:
         self.side = side
@@ -132,12 +137,12 @@ class Player:
         self._token = ""
         self._list_version = ""
 
-    def play(self, move: Move, user: str = "admin") -> Reply:
-        known = self._objects.get(self._placed(move.of), {})
-        path = self._placed(move.path)
-        query = {key: self._filled(value, known) for key, value in move.query.items()}
-        body = b"" if move.body is None else json.dumps(self._filled(move.body, known)).encode()
-        reply = self.side.ask(move.method, path, query, body, move.media, user)
+    def run(self, operation: Operation, user: str = "admin") -> Reply:
+        known = self._objects.get(self._placed(operation.of), {})
+        path = self._placed(operation.path)
+        query = {key: self._filled(value, known) for key, value in operation.query.items()}
+        body = b"" if operation.body is None else json.dumps(self._filled(operation.body, known)).encode()
+        reply = self.side.ask(operation.method, path, query, body, operation.media, user)
         self._learn(path, reply.body)
         return reply
 
@@ -146,9 +151,9 @@ class Player:
 
     def _filled(self, value: Any, known: Json) -> Any:
         if isinstance(value, dict):
-            return {key: self._filled(one, known) for key, one in value.items()}
+            return {key: self._filled(entry, known) for key, entry in value.items()}
         if isinstance(value, list):
-            return [self._filled(one, known) for one in value]
+            return [self._filled(item, known) for item in value]
         if not isinstance(value, str) or "$" not in value:
             return value
         meta = known.get("metadata", {})

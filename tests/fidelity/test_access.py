@@ -1,4 +1,4 @@
-"""Who may do what: the same users, roles and questions on both sides."""
+"""Access control: the same users, roles and reviews on both sides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(arena: Arena, user: str, method: str, path: str, body: Json | None = Non
 
 
 def eventually(condition: Callable[[], bool]) -> None:
-    """The real API server hears of roles and policies through watches of its own."""
+    """The real API server reads roles and policies through watches of its own."""
     deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "the API server did not take it up"
@@ -74,8 +74,8 @@ def questions(namespace: str) -> list[tuple[str, str, Json | None]]:
     ]
 
 
-def test_a_user_may_do_what_a_role_says_and_nothing_else(arena: Arena) -> None:
-    namespace = arena.bout().namespace
+def test_a_user_may_do_what_a_role_grants_and_nothing_else(arena: Arena) -> None:
+    namespace = arena.session().namespace
     for question in questions(namespace):
         assert same(arena, "alice", *question).code == 403
     grant(arena, namespace)
@@ -89,7 +89,7 @@ def test_a_user_may_do_what_a_role_says_and_nothing_else(arena: Arena) -> None:
 
 
 def test_access_reviews_answer_alike(arena: Arena) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     grant(arena, namespace)
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     eventually(lambda: ask(arena, "alice", "GET", path)[0].code == 200)

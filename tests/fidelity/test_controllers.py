@@ -1,8 +1,4 @@
-"""What the controllers of a cluster do: owners and their dependents, the end of a namespace, quotas counted anew.
-
-Here kube-controller-manager runs beside the real API server. It takes its time, the store takes none: after each move
-the two are compared until they agree, or a deadline has passed.
-"""
+"""The controllers of a cluster: owners and their dependents, deletion of a namespace, quotas."""
 
 from __future__ import annotations
 
@@ -15,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded import Settings, Store
-from seamark.cluster.real.plane import ControlPlane, Options
+from seamark_cluster.embedded import Settings, Store
+from seamark_cluster.real.plane import ControlPlane, Options
 from tests.fidelity.arena import DEFINITIONS, USERS
 from tests.fidelity.differences import differences
 from tests.fidelity.masks import comparable, masked
@@ -58,7 +54,7 @@ class Cluster:
         return real, store
 
     def dependent(self, path: str, body: Json, *owners: tuple[Reply, Reply], **more: Any) -> tuple[Reply, Reply]:
-        """Makes an object with owners; each side has its own uids."""
+        """Creates an object with owners; each side has its own uids."""
         bodies = []
         for side in (0, 1):
             references = [_reference(owner[side].body, **more) for owner in owners]
@@ -66,11 +62,7 @@ class Cluster:
         return self._told("POST", path, (bodies[0], bodies[1]), "application/json")
 
     def settle(self, path: str, again: Callable[[], None] | None = None) -> Reply:
-        """Until both show the same.
-
-        `again` repeats the move now and then: the real controllers count what their own caches know, which may be
-        less than what is there, and look again only when something changes.
-        """
+        """Waits until both sides are equal."""
         deadline = time.monotonic() + DEADLINE
         turns = itertools.count(1)
         while True:
@@ -86,7 +78,7 @@ class Cluster:
 
 
 def _bare(body: Any) -> Any:
-    """Without who wrote what: the store's controllers have no names."""
+    """Without managedFields: the store's controllers have no names."""
     shown = masked(body)
     if isinstance(shown, dict) and isinstance(shown.get("metadata"), dict):
         shown["metadata"].pop("managedFields", None)
@@ -125,7 +117,7 @@ def test_dependents_go_or_stay_with_their_owner(cluster: Cluster, policy: str) -
     assert gone == (404, 200 if policy == "Orphan" else 404)
 
 
-def test_a_dependent_that_blocks_goes_first(cluster: Cluster) -> None:
+def test_a_blocking_dependent_is_deleted_first(cluster: Cluster) -> None:
     core = f"/api/v1/namespaces/{cluster.namespace()}"
     owner = cluster.both("POST", f"{core}/configmaps", named("owner"))
     held = named("child", finalizers=["example.com/hold"])
@@ -174,7 +166,7 @@ def test_a_namespace_ends_with_everything_in_it(cluster: Cluster) -> None:
     assert "deletionTimestamp" in cluster.settle(f"{path}/configmaps/held").body["metadata"]
     status = cluster.settle(path).body["status"]
     assert status["phase"] == "Terminating"
-    assert any("example.com/hold" in one["message"] for one in status["conditions"])
+    assert any("example.com/hold" in condition["message"] for condition in status["conditions"])
     for side in cluster.sides:
         side.ask("PATCH", f"{path}/configmaps/held", {}, json.dumps(RELEASE).encode(), MERGE)
     assert cluster.settle(path).code == 404

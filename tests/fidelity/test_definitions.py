@@ -1,7 +1,4 @@
-"""CustomResourceDefinitions: what is refused, what is filled in, and what they say of themselves when they serve.
-
-The real API server establishes a definition in its own time, so what it stores in between is not compared.
-"""
+"""CustomResourceDefinitions: errors, defaults, and their status when they are served."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import pytest
 from tests.fidelity.arena import DEFINITIONS, Arena
 from tests.fidelity.differences import differences
 from tests.fidelity.masks import comparable
-from tests.fidelity.move import merged
+from tests.fidelity.operation import merged
 from tests.fidelity.operations import MERGE
 from tests.fidelity.samples import Json, definitions
 from tests.fidelity.sides import Reply
@@ -83,7 +80,7 @@ def different(real: Reply, store: Reply) -> list[str]:
 
 
 def _bare(reply: Reply) -> Any:
-    """Without who wrote what: on the real side that depends on how far its controllers have come."""
+    """Without managedFields: on the real side they depend on how far its controllers are."""
     shown = comparable(reply.code, reply.body)
     if isinstance(shown, dict) and isinstance(shown.get("metadata"), dict):
         shown["metadata"].pop("managedFields", None)

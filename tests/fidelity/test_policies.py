@@ -1,4 +1,4 @@
-"""Admission policies and quotas: the same refusals on both sides."""
+"""Admission policies and quotas: the same errors on both sides."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def policy(name: str, namespace: str, **spec: Any) -> tuple[Json, Json]:
     ],
 )
 def test_a_policy_refuses_alike(arena: Arena, name: str, spec: Json) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     maps = f"/api/v1/namespaces/{namespace}/configmaps"
     body, binding = policy(f"{namespace}-{name}", namespace, **spec)
     same(arena, "admin", "POST", f"{ADMISSION}/validatingadmissionpolicies", body)
@@ -81,7 +81,7 @@ def test_a_policy_refuses_alike(arena: Arena, name: str, spec: Json) -> None:
 
 
 def test_a_quota_refuses_alike(arena: Arena) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     quotas = f"/api/v1/namespaces/{namespace}/resourcequotas"
     hard = {"configmaps": "1", "count/widgets.example.com": "1"}
     same(arena, "admin", "POST", quotas, {"metadata": {"name": "q"}, "spec": {"hard": hard}})
@@ -110,7 +110,7 @@ def test_a_quota_refuses_alike(arena: Arena) -> None:
 
 @pytest.mark.parametrize("found", ["limits", "absent"])
 def test_a_policy_reads_its_parameters_alike(arena: Arena, found: str) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-{found}"
     expression = "!has(object.data) || size(object.data) <= int(params.data.most)"
     body, binding = policy(
@@ -139,7 +139,7 @@ def test_a_policy_reads_its_parameters_alike(arena: Arena, found: str) -> None:
 
 @pytest.mark.parametrize("actions", [["Warn"], ["Audit"], ["Warn", "Audit"], ["Deny", "Audit"]])
 def test_a_policy_warns_alike(arena: Arena, actions: list[str]) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     maps, name = f"/api/v1/namespaces/{namespace}/configmaps", f"{namespace}-{'-'.join(actions).lower()}"
     body, binding = policy(name, namespace, validations=[{"expression": "has(object.data)", "message": "no data"}])
     binding["spec"]["validationActions"] = ["Deny"]

@@ -18,7 +18,7 @@ def fill(arena: Arena, namespace: str, names: str) -> str:
 
 
 def test_pages_agree(arena: Arena) -> None:
-    maps = fill(arena, arena.bout().namespace, "abcdefg")
+    maps = fill(arena, arena.session().namespace, "abcdefg")
     for limit, query in (("2", {}), ("3", {"labelSelector": "odd=1"}), ("1", {"fieldSelector": "metadata.name!=c"})):
         tokens = ["", ""]
         for _ in range(8):
@@ -34,32 +34,32 @@ def test_pages_agree(arena: Arena) -> None:
 
 
 def both_streams(arena: Arena, path: str, queries: tuple[dict[str, str], dict[str, str]], last: str) -> list[Json]:
-    real = [masked(one) for one in arena.real.follow(path, queries[0], last)]
-    store = [masked(one) for one in arena.store.follow(path, queries[1], last)]
+    real = [masked(item) for item in arena.real.follow(path, queries[0], last)]
+    store = [masked(entry) for entry in arena.store.follow(path, queries[1], last)]
     assert not parted(real, store)
     return real
 
 
 def test_a_streaming_list_is_the_state_and_its_end(arena: Arena) -> None:
-    namespace = arena.bout().namespace
+    namespace = arena.session().namespace
     maps = fill(arena, namespace, "abc")
     query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     streams = []
     for side in arena.sides:
         events = side.follow(maps, query, "")
-        streams.append([masked(one) for one in events])
+        streams.append([masked(item) for item in events])
     assert not parted(*streams)
-    assert [one["type"] for one in streams[0]] == ["ADDED"] * 3 + ["BOOKMARK"]
+    assert [entry["type"] for entry in streams[0]] == ["ADDED"] * 3 + ["BOOKMARK"]
 
 
 def test_a_watch_without_a_version_starts_with_the_state(arena: Arena) -> None:
-    maps = fill(arena, arena.bout().namespace, "abc")
+    maps = fill(arena, arena.session().namespace, "abc")
     events = both_streams(arena, maps, ({}, {}), "c")
-    assert [one["type"] for one in events] == ["ADDED"] * 3
+    assert [item["type"] for item in events] == ["ADDED"] * 3
 
 
 def test_a_selected_watch_sees_objects_come_and_go(arena: Arena) -> None:
-    maps = fill(arena, arena.bout().namespace, "ab")
+    maps = fill(arena, arena.session().namespace, "ab")
     starts = [side.ask("GET", maps, {}, b"", "").body["metadata"]["resourceVersion"] for side in arena.sides]
     for value in ("0", "1", "0"):
         same(arena, "admin", "PUT", f"{maps}/a", {"metadata": {"name": "a", "labels": {"odd": value}}})
@@ -70,11 +70,11 @@ def test_a_selected_watch_sees_objects_come_and_go(arena: Arena) -> None:
         {"labelSelector": "odd=0", "resourceVersion": starts[1]},
     )
     events = both_streams(arena, maps, queries, "z")
-    assert [one["type"] for one in events] == ["ADDED", "DELETED", "ADDED", "DELETED", "ADDED"]
+    assert [item["type"] for item in events] == ["ADDED", "DELETED", "ADDED", "DELETED", "ADDED"]
 
 
 def test_bad_questions_get_the_same_answers(arena: Arena) -> None:
-    maps = fill(arena, arena.bout().namespace, "a")
+    maps = fill(arena, arena.session().namespace, "a")
     for query in (
         {"sendInitialEvents": "true"},
         {"sendInitialEvents": "true", "resourceVersionMatch": "Exact"},

@@ -21,12 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from seamark.api.meta import Key
-from seamark.core.errors import Retry
-from seamark.core.source import Fresh
-from seamark.providers.dataplane.envoy import binary
-from seamark.providers.dataplane.envoy.local import LocalEnvoys
-from seamark.providers.dataplane.model import (
+from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.model import (
     Chain,
     Cluster,
     Endpoints,
@@ -42,7 +39,10 @@ from seamark.providers.dataplane.model import (
     Target,
     VirtualHost,
 )
-from seamark.providers.dataplane.protocol import Outcome, Rejected, Served
+from seamark_edge.dataplane.protocol import Outcome, Rejected, Served
+from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import Retry
+from seamark_runtime.source import Fresh
 
 GATEWAY = Key("default", "web")
 ORIGIN = Origin("HTTPRoute", "default", "hello")
@@ -259,15 +259,24 @@ def test_a_rotated_certificate_is_shown_at_once() -> None:
     with_envoy(test)
 
 
-def test_without_an_envoy_everybody_is_told() -> None:
-    async def story() -> str:
-        try:
-            await LocalEnvoys(None).program(GATEWAY, Snapshot())
-        except Retry as error:
-            return error.message
-        return ""
+async def refusal(plane: LocalEnvoys) -> str:
+    """What is said to a gateway once the data plane is up."""
+    running = asyncio.ensure_future(plane.run())
+    try:
+        while True:
+            try:
+                await plane.program(GATEWAY, Snapshot())
+            except Retry as error:
+                if "not up yet" not in error.message:
+                    return error.message
+            await asyncio.sleep(0.05)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
-    assert "seamark gateway envoy" in asyncio.run(story())
+
+def test_without_an_envoy_everybody_is_told() -> None:
+    assert "seamark gateway envoy" in asyncio.run(refusal(LocalEnvoys(None)))
 
 
 def test_an_envoy_of_an_old_version_is_refused(tmp_path: Path) -> None:

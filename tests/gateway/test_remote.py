@@ -8,25 +8,27 @@ import random
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import grpc
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from envoy.service.discovery.v3 import ads_pb2_grpc, discovery_pb2
 
-from seamark.providers.dataplane.envoy import binary
-from seamark.providers.dataplane.envoy.bootstrap import bootstrap, by_tls
-from seamark.providers.dataplane.envoy.local import LocalEnvoys
-from seamark.providers.dataplane.envoy.remote import Door, RemoteEnvoys
-from seamark.providers.dataplane.protocol import Served
+from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.bootstrap import bootstrap, by_tls, tls_files
+from seamark_edge.dataplane.envoy.identity import Identity
+from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.envoy.remote import Door, RemoteEnvoys
+from seamark_edge.dataplane.model import Snapshot
+from seamark_edge.dataplane.protocol import Served
+from seamark_runtime.api.meta import Key
+from seamark_runtime.signing import issue, make_authority
 from tests.gateway.test_envoy import GATEWAY, PATIENCE, Scene, backend, text
+
+IDENTITY = Identity(GATEWAY, "5f0c")
 
 
 class Authority:
@@ -34,32 +36,14 @@ class Authority:
 
     def __init__(self, server: str = "localhost") -> None:
         self._server = server
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
-        self.certificate = self._sign(self._name, self._key, authority=True)
+        self.files = make_authority(datetime.now(UTC))
 
-    def _sign(self, name: x509.Name, key: ec.EllipticCurvePrivateKey, *, authority: bool) -> bytes:
-        now = datetime.now(UTC)
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(hours=1))
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(self._server)]), critical=False)
-        )
-        return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM)
-
-    def fill(self, directory: Path) -> Path:
-        directory.mkdir()
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, directory.name)])
-        (directory / "tls.crt").write_bytes(self._sign(name, key, authority=False))
-        (directory / "tls.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        (directory / "ca.crt").write_bytes(self.certificate)
+    def fill(self, directory: Path, identity: Identity | None = None) -> Path:
+        """A directory with the files of the server, or of an Envoy with this identity."""
+        directory.mkdir(exist_ok=True)
+        names = (identity.uri if identity is not None else self._server,)
+        for name, content in issue(self.files, names, datetime.now(UTC)).items():
+            (directory / name).write_bytes(content)
         return directory
 
 
@@ -85,7 +69,9 @@ async def serving(certificates: Path, port: int) -> AsyncIterator[RemoteEnvoys]:
 @asynccontextmanager
 async def envoy(folder: Path, port: int, certificates: Path) -> AsyncIterator[None]:
     config = folder / "envoy.json"
-    config.write_text(json.dumps(bootstrap(GATEWAY, by_tls("localhost", port, str(certificates)))))
+    config.write_text(json.dumps(bootstrap(GATEWAY, by_tls("localhost", port, str(folder)))))
+    for name, content in tls_files(str(certificates)).items():
+        (folder / name).write_text(json.dumps(content))
     process = await asyncio.create_subprocess_exec(
         str(binary.install()),
         *("-c", str(config), "--concurrency", "1", "--disable-hot-restart", "--log-level", "critical"),
@@ -99,17 +85,52 @@ async def envoy(folder: Path, port: int, certificates: Path) -> AsyncIterator[No
 
 def test_an_envoy_with_a_certificate_is_configured_over_the_network(tmp_path: Path) -> None:
     authority, port = Authority(), free_port()
-    ours, theirs = authority.fill(tmp_path / "server"), authority.fill(tmp_path / "client")
+    ours, theirs = authority.fill(tmp_path / "server"), authority.fill(tmp_path / "client", IDENTITY)
     address = f"127.0.{random.randint(100, 250)}.{random.randint(1, 250)}"
 
     async def story() -> None:
         async with serving(ours, port) as plane, envoy(tmp_path, port, theirs), backend("one") as one:
             scene = Scene(LocalEnvoys(None), address, {"one": one})
             async with asyncio.timeout(PATIENCE), aiohttp.ClientSession() as session:
-                assert await plane.program(GATEWAY, scene.snapshot(("/", "one"))) == Served(1)
+                assert await plane.program(GATEWAY, of_gateway(scene.snapshot(("/", "one")))) == Served(1)
                 assert await text(session, scene.url("/")) == (200, "one")
 
     asyncio.run(story())
+
+
+def of_gateway(snapshot: Snapshot) -> Snapshot:
+    return replace(snapshot, uid=IDENTITY.uid)
+
+
+def test_an_envoy_takes_up_a_renewed_certificate_without_a_restart(tmp_path: Path) -> None:
+    """It is denied with a certificate of another Gateway; when its files have changed, it is served."""
+    authority, port = Authority(), free_port()
+    ours, theirs = authority.fill(tmp_path / "server"), tmp_path / "client"
+    theirs.mkdir()
+    mount(theirs, authority.fill(tmp_path / "old", Identity(Key("default", "other"), "o")))
+    address = f"127.0.{random.randint(100, 250)}.{random.randint(1, 250)}"
+
+    async def story() -> None:
+        async with serving(ours, port) as plane, envoy(tmp_path, port, theirs), backend("one") as one:
+            scene = Scene(LocalEnvoys(None), address, {"one": one})
+            programming = asyncio.ensure_future(plane.program(GATEWAY, of_gateway(scene.snapshot(("/", "one")))))
+            await asyncio.sleep(3)
+            assert not programming.done()
+            mount(theirs, authority.fill(tmp_path / "new", IDENTITY))
+            async with asyncio.timeout(PATIENCE):
+                assert await programming == Served(1)
+
+    asyncio.run(story())
+
+
+def mount(directory: Path, files: Path) -> None:
+    """As a kubelet mounts a Secret: what is in the directory changes at once, by the rename of a link."""
+    link = directory / "..tmp"
+    link.symlink_to(files)
+    link.rename(directory / "..data")
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        if not (directory / name).is_symlink():
+            (directory / name).symlink_to(f"..data/{name}")
 
 
 def test_who_has_no_certificate_of_ours_hears_nothing(tmp_path: Path) -> None:

@@ -10,23 +10,24 @@ import random
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import aiohttp
 
-from seamark.api.crd import CRD
-from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.clock import SystemClock
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.options import Options
-from seamark.providers.dataplane.envoy import binary
-from seamark.providers.dataplane.envoy.local import LocalEnvoys
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.gateway.test_envoy import backend, certificate, envoys, text
 from tests.simulation.gateway import KINDS
 
@@ -50,7 +51,9 @@ class Whole:
 
     def edit(self, kind: type[Any], name: str, patch: Json) -> None:
         body, media = json.dumps(patch).encode(), "application/merge-patch+json"
-        answer = self.store.handle(Request("PATCH", kind.RESOURCE.path("default", name), body=body, content_type=media))
+        answer = self.store.handle(
+            HttpRequest("PATCH", kind.RESOURCE.path("default", name), body=body, content_type=media)
+        )
         assert isinstance(answer, Answer)
         assert answer.status == 200, answer.body
 
@@ -100,14 +103,15 @@ def _conditions(found: Any) -> dict[str, Json]:
     return {one["type"]: one for one in found or ()}
 
 
-def whole(test: Callable[[Whole], Awaitable[None]], *, envoy: bool = True, listener: Json | None = None) -> None:
+def whole(test: Callable[[Whole], Awaitable[None]], *, envoy: bool | Path = True, listener: Json | None = None) -> None:
     async def story() -> None:
         store = Store(clock=SystemClock(), chance=Random(1))
         for kind in KINDS:
             store.create(CRD(kind=kind).manifest())
         store.create(TRAFFIC_POLICY.manifest())
         options = Options(addresses=(f"127.0.{random.randint(100, 250)}.0/24",), counting=0.1)
-        declared = controllers(LocalEnvoys(binary.install() if envoy else None), options)
+        program = envoy if isinstance(envoy, Path) else binary.install() if envoy else None
+        declared = controllers(LocalEnvoys(program), options)
         settings = Settings(leader_election=False, health_address="", stop_grace=0, single_reads=1)
         operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, settings)
         running = asyncio.ensure_future(operator.run())
@@ -198,6 +202,20 @@ def test_a_certificate_that_does_not_match_its_key_is_named() -> None:
 
 def _base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
+
+
+def test_an_envoy_whose_gateway_goes_before_it_has_connected_ends_with_it(tmp_path: Path) -> None:
+    slow = tmp_path / "envoy"
+    slow.write_text(f'#!/bin/sh\n[ "$1" = --version ] || sleep 2\nexec {binary.install()} "$@"\n')
+    slow.chmod(0o755)
+
+    async def test(scene: Whole) -> None:
+        await scene.until(lambda: bool(envoys()), "its Envoy is started")
+        scene.store.delete(str(Gateway.RESOURCE), "default", "gateway")
+        await asyncio.sleep(4)  # by now it would have connected
+        assert envoys() == []
+
+    whole(test, envoy=slow)
 
 
 def test_without_an_envoy_nothing_is_said_to_be_programmed() -> None:

@@ -9,20 +9,19 @@ from pathlib import Path
 
 import pytest
 
-import seamark
-from seamark.cluster.real.users import User
 from seamark.families.gateway.bundle import definitions
-from seamark.providers.dataplane.envoy import binary
+from seamark_cluster.real.users import User
+from seamark_edge.dataplane.envoy import binary
 from tests.cluster.kubelet_machine import running_machine
 from tests.install.helm import Site
+from tests.sources import PYTHONPATH
 from tools.helm import built
 
 NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: everybody needs the right to list
-SOURCE = str(Path(seamark.__file__).parents[1])
 PROGRAMS = str(Path(sys.executable).parent)  # `python` of the image
 PROGRAM = {
     "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],
-    "env": {"PYTHONPATH": SOURCE, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.pathsep.join((PROGRAMS, os.defpath))},
+    "env": {"PYTHONPATH": PYTHONPATH, "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.pathsep.join((PROGRAMS, os.defpath))},
 }
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from seamark.cluster.real.audit import Entry
-from seamark.core.rbac import Grant
+from seamark_cluster.real.audit import Entry
+from seamark_runtime.rbac import Grant
 from tests.install.helm import NAMESPACE, Site
 
 

@@ -144,3 +144,33 @@ def test_a_wrong_value_is_refused_in_one_line_that_names_it(helm: Path, case: st
 def test_a_cluster_that_is_too_old_is_told(helm: Path) -> None:
     with pytest.raises(HelmFailed, match=r"requires kubeVersion: >=1\.30\.0-0 .* incompatible with Kubernetes v1\.29"):
         rendered(helm, {}, "--kube-version=1.29.4")
+
+
+def ports_of(documents: list[dict[str, Any]], name: str) -> set[str]:
+    (service,) = [one for one in documents if one["kind"] == "Service" and one["metadata"]["name"] == name]
+    return {port["name"] for port in service["spec"]["ports"]}
+
+
+def test_the_edges_api_is_inside_of_the_cluster_unless_it_is_asked_for_outside(helm: Path) -> None:
+    values = only("loadbalancer")
+    documents = rendered(helm, values)
+    assert "api" not in ports_of(documents, "seamark-edge")
+    (inside,) = [one for one in documents if one["kind"] == "Service" and one["metadata"]["name"] == "seamark-edge-api"]
+    assert (inside["spec"]["type"], ports_of(documents, "seamark-edge-api")) == ("ClusterIP", {"api"})
+    values["edge"]["service"] = {"api": True}
+    assert "api" in ports_of(rendered(helm, values), "seamark-edge")
+
+
+@pytest.mark.parametrize("what", ["Upstreams", "Bindings"])
+@pytest.mark.parametrize("allowed", [False, True])
+def test_operators_and_agents_have_one_rule_for_other_namespaces(helm: Path, what: str, allowed: bool) -> None:
+    values = only("loadbalancer")
+    values["families"]["loadbalancer"][f"crossNamespace{what}"] = allowed
+    found = {
+        variable["value"]
+        for name, spec in pods(rendered(helm, values))
+        if name.startswith("Deployment")
+        for variable in spec["containers"][0]["env"]
+        if variable["name"].endswith(f"CROSS_NAMESPACE_{what.upper()}")
+    }
+    assert found == ({"true"} if allowed else {"false"})

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from seamark.cluster.embedded import Store, User
-from seamark.core import rbac
-from seamark.core.clock import timestamp
-from seamark.core.transport import Answer, Request
-from seamark.core.waker import Declaration
+from seamark_cluster.embedded import Store, User
+from seamark_runtime import rbac
+from seamark_runtime.clock import timestamp
+from seamark_runtime.controller import Declaration
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 
 HOME = "seamark-system"
 OPERATOR = User(
@@ -79,7 +80,7 @@ class Administration:
             self._store.create({**body, "spec": {"hard": hard}})
             status = {**body, "spec": {"hard": hard}, "status": {"hard": hard, "used": hard}}
             path = f"/api/v1/namespaces/{namespace}/resourcequotas/{QUOTA}/status"
-            answer = self._store.handle(Request("PUT", path, body=json.dumps(status).encode()))
+            answer = self._store.handle(HttpRequest("PUT", received_path(path), body=json.dumps(status).encode()))
             assert isinstance(answer, Answer)
             assert answer.status == 200, answer.body
 

@@ -7,21 +7,23 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.errors import Retry
-from seamark.core.transport import Answer, Request
-from seamark.core.waker import Declaration
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
+from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Record
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
+from seamark_runtime.errors import Retry
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import CANARY, RESTORES, Fault
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 ENDPOINTS = "dnsendpoints.externaldns.k8s.io"
@@ -29,6 +31,7 @@ NAMESPACE = "default"
 ROOT = f"/apis/externaldns.k8s.io/v1alpha1/namespaces/{NAMESPACE}/dnsendpoints"
 ZONE, OTHER = "example.test", "other.test"
 DENIED, FOREIGN = f"refused.{ZONE}", f"foreign.{ZONE}"
+EXCLUDED, SPELLED = f"bücher.{ZONE}", f"www.XN--BCHER-KVA.{ZONE}."  # a domain that is not served, and a name in it
 STRANGER = Record(FOREIGN, "A", ("192.0.2.200",), 300)
 TIMING = Timing(spacing=0.5, poll=200.0, shelf_life=3600.0)
 TOLD_LATELY = 400.0  # seconds for which a trouble explains a False
@@ -99,7 +102,9 @@ class DnsScenario:
         return TwinZones()
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
-        return controllers(outside, Rules(zones=(ZONE, OTHER), owner="sim"), TIMING)
+        return controllers(
+            outside, Rules(zones=(ZONE, OTHER), owner="sim", domains=Domains(exclude=(EXCLUDED,))), TIMING
+        )
 
     def attach(self, world: World) -> None:
         self._world = world
@@ -116,6 +121,7 @@ class DnsScenario:
             Step("one that the server refuses", lambda world: apply(world, "no", DENIED, "192.0.2.1"), most=3),
             Step("one that is a stranger's", lambda world: apply(world, "theirs", FOREIGN, "192.0.2.1"), most=3),
             Step("one that is nonsense", lambda world: apply(world, "bad", f"bad.{ZONE}", "nonsense"), most=2),
+            Step("one that is excluded", lambda world: apply(world, "books", SPELLED, "192.0.2.6"), most=2),
             Step("another address", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.2"), most=1),
             Step("somebody has it already", lambda world: apply(world, "late", f"www.{ZONE}", "192.0.2.3", 60), 3),
             Step("the record is deleted by hand", lambda world: world.outside.remove(f"www.{ZONE}", "A"), most=2),
@@ -192,16 +198,16 @@ class DnsScenario:
     def _expected(self, world: World, obj: Any) -> tuple[str, str]:
         """Accepted and Ready, as they should be."""
         name, spec = obj["metadata"]["name"], obj["spec"]["endpoints"][0]
-        if spec["targets"] == ["nonsense"]:
+        if spec["targets"] == ["nonsense"] or spec["dnsName"] == SPELLED:
             return "False", "False"
         if spec["dnsName"] == FOREIGN and world.outside.content(ZONE).get(STRANGER.slot) == STRANGER:
             return "False", "False"
-        rivals = [
+        competing = [
             other["metadata"]["name"]
             for other in world.store.objects(ENDPOINTS)
             if other["spec"]["endpoints"][0]["dnsName"] == spec["dnsName"] and other["metadata"]["name"] != name
         ]
-        if rivals and self._holder(world, spec["dnsName"]) != name:
+        if competing and self._holder(world, spec["dnsName"]) != name:
             return "False", "False"
         return "True", "False" if spec["dnsName"] == DENIED else "True"
 
@@ -289,7 +295,9 @@ def wipe_status(world: World, name: str) -> None:
 
 
 def patch(world: World, path: str, body: Any) -> None:
-    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    request = HttpRequest(
+        "PATCH", received_path(path), body=json.dumps(body).encode(), content_type="application/merge-patch+json"
+    )
     answer = world.store.handle(request)
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

@@ -11,17 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Coroutine
+from datetime import datetime
 from random import Random
 from typing import Any, TypeVar
 
-from seamark.cluster.embedded import EmbeddedTransport, Pace, Store
-from seamark.cluster.embedded import Settings as StoreSettings
-from seamark.core.operator import Operator
-from seamark.core.operator import World as OperatorWorld
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, NoAnswerError, Request, Stream
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_cluster.embedded import EmbeddedTransport, Pace, Store
+from seamark_cluster.embedded import Settings as StoreSettings
+from seamark_runtime.operator import Operator
+from seamark_runtime.operator import World as OperatorWorld
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from tests.simulation.faults import Fault, Plan
 from tests.simulation.loop import Process, outside
 from tests.simulation.sample import acts
@@ -40,6 +41,23 @@ LATENCY = 0.002
 BOUND = 120.0
 
 
+class ReplicaClock:
+    """A machine's clocks: while it is suspended, the monotonic one stands still."""
+
+    def __init__(self, world: SimClock) -> None:
+        self.suspended = 0.0
+        self._world = world
+
+    def monotonic(self) -> float:
+        return self._world.monotonic() - self.suspended
+
+    def boottime(self) -> float:
+        return self._world.monotonic()
+
+    def wall(self) -> datetime:
+        return self._world.wall()
+
+
 class Replica:
     """One process and its way to the API server."""
 
@@ -50,20 +68,21 @@ class Replica:
         self._election = election
         self._inner = EmbeddedTransport(election.store, agent=name)
         self._cut_off: dict[Fault, float] = {}
-        world = OperatorWorld(self, election.clock, Random(name), name)
+        self.clock = ReplicaClock(election.clock)
+        world = OperatorWorld(self, self.clock, Random(name), name)
         operator = Operator(world, (controller(Remote(self, election)),), SETTINGS)
         self.life = self.process.start(operator.run())
 
     def cut_off(self, fault: Fault) -> None:
         self._cut_off[fault] = self._election.clock.monotonic() + 60
 
-    def _passes(self, request: Request) -> None:
+    def _passes(self, request: HttpRequest) -> None:
         now, cut = self._election.clock.monotonic(), self._cut_off
         lost = "/leases" in request.path and cut.get(Fault.RENEW_LOST, -1) > now
         if self.dead or lost or cut.get(Fault.PARTITION, -1) > now:
             raise NoAnswerError("no route to host", sent=False)
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         self._passes(request)
         election = self._election
         if "/leases" in request.path or not request.writes:
@@ -82,7 +101,7 @@ class Replica:
         """What happens outside of the process goes on while it stands still."""
         return await asyncio.get_running_loop().create_task(work, context=outside())
 
-    async def _arrive(self, request: Request) -> Answer:
+    async def _arrive(self, request: HttpRequest) -> Answer:
         await asyncio.sleep(LATENCY)
         election = self._election
         if request.writes and "/leases" not in request.path:
@@ -93,10 +112,10 @@ class Replica:
         await asyncio.sleep(LATENCY)
         return answer
 
-    def stream(self, request: Request) -> Any:
+    def stream(self, request: HttpRequest) -> Any:
         return _Stream(self, request)
 
-    def open(self, request: Request) -> Any:
+    def open(self, request: HttpRequest) -> Any:
         self._passes(request)
         return self._inner.stream(request)
 
@@ -107,7 +126,7 @@ class Replica:
 class _Stream:
     """A watch of a replica: it opens only where something passes."""
 
-    def __init__(self, replica: Replica, request: Request) -> None:
+    def __init__(self, replica: Replica, request: HttpRequest) -> None:
         self._replica = replica
         self._request = request
         self._inner: Any = None
@@ -193,6 +212,9 @@ class Election:
         match fault:
             case Fault.PAUSE:
                 replica.process.pause(40)
+            case Fault.SUSPEND:
+                replica.process.pause(40)
+                replica.clock.suspended += 40
             case Fault.RENEW_LOST | Fault.PARTITION:
                 replica.cut_off(fault)
             case Fault.STOP:
@@ -214,7 +236,7 @@ class Election:
             self.tell(f"!!! {broken}")
             self._violation = self._violation or broken
 
-    def record(self, replica: Replica, request: Request, answer: Answer) -> None:
+    def record(self, replica: Replica, request: HttpRequest, answer: Answer) -> None:
         line = f"{replica.name} {request.method} {request.path} → {answer.status}"
         self.lines.append(f"{self.clock.monotonic():.6f} {line} ".encode() + request.body)
         if "/leases" not in request.path:

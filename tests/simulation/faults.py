@@ -18,13 +18,14 @@ class Fault(enum.Enum):
     ERROR = "500 without effect"
     TIMEOUT_AFTER = "504 after the effect"
     FORBIDDEN = "403"
-    SECRET = "403 whose words carry a secret"
+    SECRET = "403 whose words carry a secret, and do not end"
     HANG_BEFORE = "no answer, no effect"
     HANG_AFTER = "no answer, after the effect"
     RESET_BEFORE = "connection refused"
     RESET_AFTER = "connection reset after the effect"
     # one of several replicas
     PAUSE = "the process stands still for 40 s after the answer, and then goes on"
+    SUSPEND = "the machine is suspended for 40 s after the answer: its monotonic clock stands still"
     RENEW_LOST = "for 60 s the lease can't be read or renewed"
     PARTITION = "for 60 s nothing passes between this process and the API server"
     STOP = "the process is asked to stop, and another one starts"
@@ -64,13 +65,14 @@ ON_REQUEST = (
     Fault.RESET_BEFORE,
     Fault.RESET_AFTER,
 )
-OF_REPLICAS = (Fault.PAUSE, Fault.RENEW_LOST, Fault.PARTITION, Fault.STOP)
+OF_REPLICAS = (Fault.PAUSE, Fault.SUSPEND, Fault.RENEW_LOST, Fault.PARTITION, Fault.STOP)
 IN_ELECTIONS = (*OF_REPLICAS, Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.CLOCK_BACK, Fault.CLOCK_FORTH)
 ALONE = tuple(fault for fault in Fault if fault not in OF_REPLICAS)
 RESTORES = (Fault.RESTORE, Fault.RESTORE_BUMPED)
 CHANGES_HISTORY = (*RESTORES, Fault.NAMESPACE)  # after these the user's own writes may be undone
 LEAKS = (Fault.SECRET, Fault.OUTSIDE_LEAKS)
 CANARY = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2VhbWFyaw"  # in words of a refusal; to be seen nowhere
+ENDLESS = "eyJ" * 20_000  # in words of a refusal: longer than any status may be, and slow for patterns that backtrack
 
 
 @dataclass(frozen=True, order=True)

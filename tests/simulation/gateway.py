@@ -10,9 +10,16 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.core import Service
-from seamark.api.crd import CRD
-from seamark.api.gateway import (
+from seamark.api.gatewaypolicies import BackendTLSPolicy
+from seamark.families.gateway.controllers import controllers
+from seamark.families.gateway.family import TRAFFIC_POLICY
+from seamark.families.gateway.options import Options
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_edge.dataplane.model import Snapshot
+from seamark_edge.dataplane.protocol import Outcome, Rejected
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import (
     Gateway,
     GatewayClass,
     GRPCRoute,
@@ -22,23 +29,17 @@ from seamark.api.gateway import (
     TCPRoute,
     TLSRoute,
 )
-from seamark.api.gatewaypolicies import BackendTLSPolicy
-from seamark.api.meta import Key
-from seamark.core.errors import Retry
-from seamark.core.transport import Answer, Request
-from seamark.core.waker import Declaration
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.options import Options
-from seamark.providers.dataplane.memory import MemoryDataPlane
-from seamark.providers.dataplane.model import Snapshot
-from seamark.providers.dataplane.protocol import Outcome, Rejected
+from seamark_runtime.api.meta import Key
+from seamark_runtime.controller import Declaration
+from seamark_runtime.errors import Retry
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import CANARY, Fault
 from tests.simulation.invariants import conditions_of
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 NAMESPACE = "default"
@@ -320,7 +321,9 @@ def delete_all(world: World) -> None:
 
 
 def patch(world: World, path: str, body: Any) -> None:
-    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    request = HttpRequest(
+        "PATCH", received_path(path), body=json.dumps(body).encode(), content_type="application/merge-patch+json"
+    )
     answer = world.store.handle(request)
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

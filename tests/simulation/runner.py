@@ -12,27 +12,31 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from seamark.cluster.embedded.status import ApiError
-from seamark.core import log as seamark_log
+from seamark_cluster.embedded.machinery.errors import ApiError
+from seamark_runtime import log as seamark_log
 from tests.simulation import loop
 from tests.simulation.bindings.scenario import BindingsScenario
 from tests.simulation.dns import DnsScenario
 from tests.simulation.election import Election
-from tests.simulation.faults import CHANGES_HISTORY, LEAKS
+from tests.simulation.faults import CHANGES_HISTORY, LEAKS, Plan
 from tests.simulation.gateway import GatewayScenario
 from tests.simulation.invariants import check_record, check_secrets
 from tests.simulation.loadbalancer import LoadBalancerScenario
 from tests.simulation.sample.scenario import SampleScenario
+from tests.simulation.sample.untrusted import UntrustedScenario
 from tests.simulation.sample.unverified import UnverifiedScenario
 from tests.simulation.scenario import Scenario, Step, Violation
-from tests.simulation.schedules import ELECTION, Schedule, simpler
+from tests.simulation.schedules import ELECTION, LEASES, TENANTS, Schedule, simpler
 from tests.simulation.score import ScoreScenario
 from tests.simulation.score_runtime import ScoreRuntimeScenario
+from tests.simulation.slow_leases import SlowLeases
+from tests.simulation.tenants import Tenants
 from tests.simulation.world import World
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "sample": SampleScenario,
     "unverified": UnverifiedScenario,
+    "untrusted": UntrustedScenario,
     "dns": DnsScenario,
     "bindings": BindingsScenario,
     "score": ScoreScenario,
@@ -40,6 +44,11 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "loadbalancer": LoadBalancerScenario,
     "gateway": GatewayScenario,
 }
+OF_THEIR_OWN: dict[str, Callable[[int, Plan], Election | SlowLeases | Tenants]] = {
+    ELECTION: Election,
+    LEASES: SlowLeases,
+    TENANTS: Tenants,
+}  # worlds that are not made of a scenario
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
 CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
 DAY = 24 * 3600.0
@@ -60,21 +69,21 @@ def simulate(schedule: Schedule) -> Outcome:
     if schedule.plan:
         undisturbed(schedule.family)  # what to compare with; loops do not nest
     try:
-        return loop.run(_elect(schedule) if schedule.family == ELECTION else _run(schedule))
+        return loop.run(_drive_own(schedule) if schedule.family in OF_THEIR_OWN else _run(schedule))
     except (loop.NothingLeftError, loop.StandstillError) as error:
         return Outcome(schedule, Violation("time passes", str(error)), 0, b"", [])
 
 
-async def _elect(schedule: Schedule) -> Outcome:
-    election = Election(schedule.seed, schedule.plan)
+async def _drive_own(schedule: Schedule) -> Outcome:
+    world = OF_THEIR_OWN[schedule.family](schedule.seed, schedule.plan)
     violation: Violation | None = None
     try:
-        await election.drive()
+        await world.drive()
     except Violation as broken:
         violation = broken
     finally:
-        await election.end()
-    return Outcome(schedule, violation, election.requests, b"\n".join(election.lines), election.story)
+        await world.end()
+    return Outcome(schedule, violation, world.requests, b"\n".join(world.lines), world.story)
 
 
 async def _run(schedule: Schedule) -> Outcome:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from seamark.api.crd import CRD
-from seamark.core.waker import Declaration
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
 
 if TYPE_CHECKING:
     from tests.simulation.world import World, Write

@@ -37,6 +37,7 @@ class Schedule:
 
 
 ELECTION = "election"
+LEASES, TENANTS = "leases", "tenants"  # all of their chances follow from the seed: they have no faults at requests
 
 
 def faults_of(family: str) -> tuple[Fault, ...]:

@@ -11,17 +11,18 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.transport import Answer, Request
-from seamark.core.waker import Declaration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 WORKLOADS, EXPOSURES = "workloads.score.dev", "workloadexposures.score.dev"
@@ -278,7 +279,9 @@ def collect_garbage(world: World) -> bool:
 
 
 def patch(world: World, path: str, body: Any) -> None:
-    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    request = HttpRequest(
+        "PATCH", received_path(path), body=json.dumps(body).encode(), content_type="application/merge-patch+json"
+    )
     answer = world.store.handle(request)
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.waker import Declaration
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
 from seamark.families.score.runtime.controller import MAY_BE_MISSING, Options, controllers
 from seamark.families.score.runtime.state import GENERATION
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step, Violation
 from tests.simulation.score import (
@@ -39,7 +39,7 @@ from tests.simulation.score import (
 )
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 PAUSE = 0.03  # seconds after which Kubernetes has done its part

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.simulation.bugs.bank import BANK, named
 from tests.simulation.bugs.bug import Bug, NotApplicableError
+from tests.sources import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 900.0  # seconds of a hunt, on a machine that is busy with other things
@@ -62,7 +63,7 @@ def catch(bug: Bug) -> Caught:
         bug.sources()
     except NotApplicableError as error:
         return Caught(bug.name, trouble=f"the bug can't be planted any more: {error}")
-    paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(ROOT), PYTHONPATH, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "tests.simulation.seeded_bugs", "--bug", bug.name]
     try:

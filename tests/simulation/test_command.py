@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sources import PYTHONPATH
+
 ROOT = Path(__file__).parents[2]
-PATHS = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
+PATHS = os.pathsep.join(filter(None, [str(ROOT), PYTHONPATH, os.environ.get("PYTHONPATH", "")]))
 
 
 def command(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:

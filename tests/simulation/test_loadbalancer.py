@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seamark.providers.edge.calls import Kind
-from seamark.providers.edge.model import Owner
+from seamark_edge.model import Owner
 from tests.simulation import loop
 from tests.simulation.loadbalancer.acts import AGENTS, CLOUDS, DOMAINS, SERVICES, STRATEGY, URL, annotate, patch, serve
 from tests.simulation.loadbalancer.scenario import CUSTOM, LoadBalancerScenario, ingress, services

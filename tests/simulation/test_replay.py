@@ -14,9 +14,10 @@ from tests.simulation.attack import Attack
 from tests.simulation.faults import ALONE, parse
 from tests.simulation.runner import FAMILIES, simulate, undisturbed
 from tests.simulation.schedules import Schedule, simpler, swarm
+from tests.sources import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
-PATHS = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
+PATHS = os.pathsep.join(filter(None, [str(ROOT), PYTHONPATH, os.environ.get("PYTHONPATH", "")]))
 DIGEST = """
 import hashlib, sys
 from tests.simulation.runner import set_up, simulate

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from seamark.cluster.embedded import EmbeddedTransport
-from seamark.core.transport import Answer, NoAnswerError, Request, Stream
+from seamark_cluster.embedded import EmbeddedTransport
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from tests.simulation.administration import OPERATOR
-from tests.simulation.faults import CANARY, Fault
+from tests.simulation.faults import CANARY, ENDLESS, Fault
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -27,7 +27,7 @@ class Link:
         self._inner = EmbeddedTransport(world.store, OPERATOR, agent="operator")
         self.dead = False
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         number = self._world.count(request)
         if self._world.flooded:
             await asyncio.Event().wait()  # the promise is broken already; it need not go on for a day
@@ -40,7 +40,7 @@ class Link:
             self._world.failed(request)
         return answer
 
-    async def _answer(self, number: int, request: Request) -> Answer:
+    async def _answer(self, number: int, request: HttpRequest) -> Answer:
         for fault in self._world.plan.get(number, ()):
             self._world.trouble(0)
             answer = await self._fault(fault, number, request)
@@ -49,20 +49,20 @@ class Link:
                 return answer
         return await self._deliver(number, request)
 
-    async def _deliver(self, number: int, request: Request) -> Answer:
+    async def _deliver(self, number: int, request: HttpRequest) -> Answer:
         await self._pass_through(request)
         answer = await self._effect(number, request)
         await asyncio.sleep(LATENCY)
         self._alive()
         return answer
 
-    async def _effect(self, number: int, request: Request, fault: Fault | None = None) -> Answer:
+    async def _effect(self, number: int, request: HttpRequest, fault: Fault | None = None) -> Answer:
         with self._world.operator_writes():
             answer = await self._inner.send(request)
         self._world.record(number, request, answer, fault)
         return answer
 
-    async def _pass_through(self, request: Request) -> None:
+    async def _pass_through(self, request: HttpRequest) -> None:
         self._alive()
         await asyncio.sleep(LATENCY)
         self._alive()
@@ -74,7 +74,7 @@ class Link:
             raise NoAnswerError("this process is dead", sent=False)
 
     async def _fault(  # noqa: PLR0911  one row per fault
-        self, fault: Fault, number: int, request: Request
+        self, fault: Fault, number: int, request: HttpRequest
     ) -> Answer | None:
         world = self._world
         match fault:
@@ -93,7 +93,7 @@ class Link:
             case Fault.FORBIDDEN:
                 return refused(403, "Forbidden", "user operator cannot do this")
             case Fault.SECRET:
-                return refused(403, "Forbidden", f"user operator (Bearer {CANARY}) cannot do this")
+                return refused(403, "Forbidden", f"user operator (Bearer {CANARY}) cannot do this: {ENDLESS}")
             case Fault.TIMEOUT_AFTER:
                 await self._pass_through(request)
                 await self._effect(number, request, fault)
@@ -110,7 +110,7 @@ class Link:
                 world.befall(fault)
         return None
 
-    async def _hang(self, fault: Fault, number: int, request: Request) -> None:
+    async def _hang(self, fault: Fault, number: int, request: HttpRequest) -> None:
         if fault is Fault.HANG_AFTER:
             await self._pass_through(request)
             await self._effect(number, request, fault)
@@ -124,7 +124,7 @@ class Link:
         raise NoAnswerError("this process is dead", sent=False)
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+    async def stream(self, request: HttpRequest) -> AsyncIterator[Stream]:
         await self._pass_through(request)
         self._world.resumes(request)
         again = self._world.sent_last(request)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client import generate_latest
 
-from seamark.cluster.embedded import Pace, Store
-from seamark.cluster.embedded import Settings as StoreSettings
-from seamark.core.operator import Operator
-from seamark.core.operator import World as OperatorWorld
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, Request
+from seamark_cluster.embedded import Pace, Store
+from seamark_cluster.embedded import Settings as StoreSettings
+from seamark_runtime.api.meta import Object
+from seamark_runtime.operator import Operator
+from seamark_runtime.operator import World as OperatorWorld
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.simulation.administration import Administration
 from tests.simulation.faults import RESTORES, Fault, Plan
 from tests.simulation.invariants import OwnWrites
@@ -97,6 +98,9 @@ class SimClock:
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
+
+    def boottime(self) -> float:
+        return self.monotonic()
 
     def wall(self) -> datetime:
         return EPOCH + timedelta(seconds=self.monotonic() + self.offset)
@@ -195,13 +199,20 @@ class World:
     def lives(self) -> int:
         return self._lives
 
+    def followed(self, kind: type[Object]) -> int:
+        """How many single objects of this kind the operator follows."""
+        return 0 if self._operator is None else len(self._operator.followers[kind])
+
     def metrics(self) -> str:
         return "" if self._operator is None else generate_latest(self._operator.metrics.registry).decode()
 
     # ---- what befalls the world
 
-    def count(self, _request: Request) -> int:
+    def count(self, request: HttpRequest) -> int:
         self.requests += 1
+        if {"", ".", ".."} & set(request.path[1:].split("/")):
+            with self.watching():
+                raise Violation("paths", f"{request.method} {request.path} leads elsewhere")
         if self.requests > MOST_REQUESTS:
             with self.watching():
                 raise Violation("bounded retries", f"more than {MOST_REQUESTS} requests")
@@ -291,7 +302,7 @@ class World:
     def lag(self) -> float:
         return 30.0 if self.under(Fault.LAG) else 0.0
 
-    def resumes(self, request: Request) -> None:
+    def resumes(self, request: HttpRequest) -> None:
         """A watch resumes. From a version of a lost past that exists again, with other content, nobody can know.
 
         This is why Kubernetes asks administrators to restart all controllers after a restore that reuses revisions.
@@ -304,7 +315,7 @@ class World:
             self.tell("the administrator restarts the operator, as after any restore")
             self.restart_operator()
 
-    def sent_last(self, request: Request) -> bytes:
+    def sent_last(self, request: HttpRequest) -> bytes:
         """After a cut with duplicates: the event of the very version from which a watch resumes, once more."""
         resource = _resource(request.path)
         version = request.query.get("resourceVersion", "")
@@ -328,10 +339,10 @@ class World:
         finally:
             self.operator_is_writing = False
 
-    def failed(self, request: Request) -> None:
+    def failed(self, request: HttpRequest) -> None:
         self.failures.append((self.clock.monotonic(), request.method, request.path))
 
-    def record(self, number: int, request: Request, answer: Answer, fault: Fault | None) -> None:
+    def record(self, number: int, request: HttpRequest, answer: Answer, fault: Fault | None) -> None:
         if not request.writes or request.path.endswith("reviews"):
             return  # a review asks for something, and changes nothing
         try:

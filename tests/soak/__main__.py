@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from seamark.core import log
+from seamark_runtime import log
 from tests.cluster.operator_under_test import WRITES
 from tests.cluster.recorder import Recorder
 from tests.soak.accounting import Account

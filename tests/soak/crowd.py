@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from seamark.api.meta import Resource
+from seamark_runtime.api.meta import Resource
 from tests.cluster.requests import request
 from tests.soak.world import SPACE, World
 
@@ -54,7 +54,7 @@ class Crowd:
     # ---- what users do
 
     def path(self, name: str = "") -> str:
-        return self.kind.path(self.namespace, name)
+        return self.kind.path(self.namespace, name or None)
 
     def make(self, name: str) -> None:
         body = {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": {"name": name}}

@@ -9,14 +9,14 @@ from typing import Any
 import dns.query
 import dns.zone
 
-from seamark.api.bindings import BoundEndpoint
 from seamark.api.dns import DNSEndpoint
-from seamark.api.gateway import HTTPRoute
-from seamark.api.meta import Resource
-from seamark.api.ngrok import AgentEndpoint
 from seamark.api.sample import Greeting
 from seamark.api.score import Workload
 from seamark.families.bindings.targets import parse
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.api.ngrok import AgentEndpoint
+from seamark_runtime.api.gateway import HTTPRoute
+from seamark_runtime.api.meta import Resource
 from tests.cluster.kubelet_machine import ECHO
 from tests.dns.servers import ADDRESS, KEY, ZONE
 from tests.soak.crowd import Crowd, Json, Refused, answers, condition

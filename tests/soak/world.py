@@ -18,13 +18,13 @@ from typing import Any
 
 import yaml
 
-from seamark.api.crd import manifests
 from seamark.cli.families import FAMILIES
 from seamark.cli.roles import account, family_role, leader_role
-from seamark.cluster.network.closed import NODE, OUTSIDE
-from seamark.cluster.real.users import User, kubeconfig, write_private
 from seamark.families.score.config import KEY as CONFIG
-from seamark.providers.dataplane.envoy import binary
+from seamark_cluster.network.closed import NODE, OUTSIDE
+from seamark_cluster.real.users import User, kubeconfig, write_private
+from seamark_edge.dataplane.envoy import binary
+from seamark_runtime.api.crd import manifests
 from tests.bench.host import MB, PAGE
 from tests.cluster.kubelet_machine import Machine, a_pod, echo_deployment, processes, running_machine
 from tests.cluster.loadbalancer_world import agent_container

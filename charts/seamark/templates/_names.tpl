@@ -73,7 +73,7 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- if .Values.edge.enabled }}{{ include "seamark.name" . }}-edge{{ else }}{{ .Values.externalEdge.secretName }}{{ end -}}
 {{- end }}
 {{- define "seamark.edgeUrl" -}}
-{{- if .Values.edge.enabled }}https://{{ include "seamark.name" . }}-edge.{{ .Release.Namespace }}.svc:4040{{ else }}{{ .Values.externalEdge.url }}{{ end -}}
+{{- if .Values.edge.enabled }}https://{{ include "seamark.name" . }}-edge-api.{{ .Release.Namespace }}.svc:4040{{ else }}{{ .Values.externalEdge.url }}{{ end -}}
 {{- end }}
 {{- define "seamark.edgeServer" -}}
 {{- if .Values.edge.enabled }}{{ include "seamark.name" . }}-edge.{{ .Release.Namespace }}.svc:4443{{ else }}{{ .Values.externalEdge.agentServer }}{{ end -}}

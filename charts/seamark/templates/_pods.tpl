@@ -89,12 +89,16 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
   value: {{ .Values.families.gateway.image | quote }}
 - name: SEAMARK_GATEWAY_XDS_ADDRESS
   value: {{ include "seamark.name" . }}-xds.{{ .Release.Namespace }}.svc:9977
-- name: SEAMARK_GATEWAY_XDS_CLIENT_SECRET
-  value: {{ include "seamark.name" . }}-xds-client
+- name: SEAMARK_GATEWAY_XDS_AUTHORITY
+  value: {{ include "seamark.name" . }}-ca
 {{- include "seamark.variables" (list "SEAMARK_" .Values.families.gateway.settings) }}
 {{- end }}
 {{- if or (has "score-orchestrator" $families) (has "score-mirror" $families) }}
 - name: SEAMARK_SCORE_NAMESPACE
+  value: {{ .Release.Namespace }}
+{{- end }}
+{{- if has "score-runtime" $families }}
+- name: SEAMARK_SCORE_GATEWAY_NAMESPACES
   value: {{ .Release.Namespace }}
 {{- end }}
 {{- if has "loadbalancer" $families }}
@@ -104,6 +108,10 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
   value: {{ .Values.families.loadbalancer.cluster | quote }}
 - name: SEAMARK_LB_NAMESPACE
   value: {{ .Release.Namespace }}
+- name: SEAMARK_LB_CROSS_NAMESPACE_UPSTREAMS
+  value: {{ .Values.families.loadbalancer.crossNamespaceUpstreams | quote }}
+- name: SEAMARK_LB_CROSS_NAMESPACE_BINDINGS
+  value: {{ .Values.families.loadbalancer.crossNamespaceBindings | quote }}
 - name: SEAMARK_LB_PROVIDER
   value: {{ include "seamark.edgeProvider" . }}
 - name: SEAMARK_LB_API_URL

@@ -7,8 +7,8 @@ import sys
 
 import uvloop
 
-from seamark.wire.memory import keep_buffers
-from seamark.wire.relay import Relay
+from seamark_edge.wire.memory import keep_buffers
+from tests.bench.edge.relay import Relay
 
 tasks: set[asyncio.Task[None]] = set()
 

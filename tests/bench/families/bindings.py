@@ -10,11 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from seamark.api.bindings import BoundEndpoint
-from seamark.api.core import Service
-from seamark.api.meta import Object
-from seamark.core.client import APPLY_PATCH
-from seamark.core.waker import Declaration
 from seamark.families.bindings.certificates import Life
 from seamark.families.bindings.controller import Means, controllers
 from seamark.families.bindings.family import CRDS
@@ -22,7 +17,12 @@ from seamark.families.bindings.state import FINALIZER, Settings
 from seamark.families.bindings.targets import Target
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
-from seamark.providers.edge.model import Fields
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.model import Fields
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.meta import Object
+from seamark_runtime.client import APPLY_PATCH
+from seamark_runtime.controller import Declaration
 from tests.bench.families.bindings_run import bench
 from tests.bench.scenario import Made, Sort, Targets, Write
 

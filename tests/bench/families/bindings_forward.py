@@ -16,17 +16,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from seamark.api.bindings import BoundEndpoint
-from seamark.api.kubernetesoperator import KubernetesOperator
-from seamark.cluster.real.plane import ControlPlane, Options
 from seamark.families.bindings.certificates import EcCertificates
 from seamark.families.bindings.family import CRDS
-from seamark.forwarder.halves import EdgeHalf
-from seamark.forwarder.link import Credentials, ResumingContext, context_of
-from seamark.providers.edge.model import OperatorSpec, Owner
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.wire.bindings import ConnRequest, frame
-from seamark.wire.muxado.frames import Bytes
+from seamark_cluster.real.plane import ControlPlane, Options
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
+from seamark_edge.forwarder.halves import EdgeHalf
+from seamark_edge.forwarder.link import Credentials, ResumingContext, context_of
+from seamark_edge.model import OperatorSpec, Owner
+from seamark_edge.wire.bindings import ConnRequest, frame
+from seamark_edge.wire.muxado.frames import Bytes
 from tests.bench.edge import load
 from tests.bench.spread import median
 from tests.cluster.requests import eventually, install, request

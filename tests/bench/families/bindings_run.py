@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seamark.api.bindings import BoundEndpoint
-from seamark.api.core import Service
-from seamark.api.kubernetesoperator import KubernetesOperator
-from seamark.core.errors import SeamarkError
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
+from seamark_runtime.api.core import Service
+from seamark_runtime.errors import SeamarkError
 from tests.bench.families.floors import least, unmark
 from tests.bench.process import OperatorProcess
 from tests.bench.report import Drawn, Line, save

@@ -18,15 +18,15 @@ from typing import Any
 
 import yaml
 
-from seamark.api.crd import manifests
 from seamark.cli.manifests import Applier
-from seamark.cluster.network.closed import ClosedNetwork
-from seamark.cluster.real.plane import ControlPlane, Options
-from seamark.cluster.server.cluster import EmbeddedCluster
-from seamark.core.client import APPLY_PATCH
-from seamark.core.connection import connect
-from seamark.core.http import HttpTransport
 from seamark.families.sample.family import GREETING
+from seamark_cluster.network.closed import ClosedNetwork
+from seamark_cluster.real.plane import ControlPlane, Options
+from seamark_cluster.server.cluster import EmbeddedCluster
+from seamark_runtime.api.crd import manifests
+from seamark_runtime.client import APPLY_PATCH
+from seamark_runtime.connection import connect
+from seamark_runtime.http import HttpTransport
 from tests.bench.families.cluster_sides import Caller, calling, each, embedded, resident_mb
 from tests.bench.families.core import MANAGER, SAID, SCENARIO
 from tests.bench.report import save

@@ -20,7 +20,7 @@ import aiohttp
 import msgspec
 import yaml
 
-from seamark.core.errors import SeamarkError
+from seamark_runtime.errors import SeamarkError
 
 START = "from seamark.cli.main import main; main()"
 IN_FLIGHT = 64

@@ -7,16 +7,15 @@ from typing import Any
 
 import msgspec
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import Object, ObjectMeta, document
 from seamark.api.sample import Greeting, GreetingSpec
-from seamark.core.client import APPLY_PATCH
-from seamark.core.conditions import TRUE
-from seamark.core.ownership import ByReference
-from seamark.core.waker import Declaration
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import Object, ObjectMeta, document
+from seamark_runtime.client import APPLY_PATCH
+from seamark_runtime.conditions import TRUE
+from seamark_runtime.controller import Declaration
 from tests.bench.scenario import Made, Sort, Targets, Write
 
 TEXT = "good morning"
@@ -26,7 +25,6 @@ BY_SERVER = 690  # of these come from the API server and the status
 SHELF_LIFE, VERIFY_EVERY = 3.0, 1.0
 MANAGER = "seamark-greetings"
 NEW_YEAR = "2026-01-01T00:00:00Z"
-OWNERSHIP = ByReference()
 SAID = [
     {"type": type_, "status": "True", "reason": reason, "message": message, "lastTransitionTime": NEW_YEAR}
     for type_, reason, message in (
@@ -68,7 +66,7 @@ class CoreScenario:
         )
 
     def owners(self, child: Object) -> Iterable[str]:
-        return (str(uid) for uid in OWNERSHIP.owners(child))
+        return (reference.uid for reference in child.metadata.owner_references or ())
 
 
 def _greeting(namespace: str, name: str, sort: Sort) -> Greeting:

@@ -7,15 +7,15 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec, Endpoint
-from seamark.api.meta import Object, ObjectMeta, document
-from seamark.core.client import APPLY_PATCH
-from seamark.core.waker import Declaration
 from seamark.families.dns.controller import Timing, controllers
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.rules import Rules
 from seamark.families.dns.state import FINALIZER, ZONES
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark_runtime.api.meta import Object, ObjectMeta, document
+from seamark_runtime.client import APPLY_PATCH
+from seamark_runtime.controller import Declaration
 from tests.bench.families.dns_run import bench
 from tests.bench.scenario import Made, Sort, Targets, Write
 from tests.dns.servers import ADDRESS, DENIED, KEY, ZONE

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.core.client import MERGE_PATCH
-from seamark.core.errors import SeamarkError
 from seamark.providers.dns.isolate import Outcome, apply_each
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.model import Change, Part, Record
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
+from seamark_runtime.client import MERGE_PATCH
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import Bare, each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess

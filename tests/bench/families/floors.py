@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from seamark.core.client import MERGE_PATCH
+from seamark_runtime.client import MERGE_PATCH
 from tests.bench.bare import each, make_and_work
 from tests.bench.scenario import Write
 from tests.bench.setting import Setting, names

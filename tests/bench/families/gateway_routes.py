@@ -6,18 +6,18 @@ import os
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from seamark.api.crd import CRD
-from seamark.api.gateway import HTTPRoute
-from seamark.api.meta import Object
-from seamark.core.waker import Declaration
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.features import SUPPORTED
 from seamark.families.gateway.options import Options
 from seamark.families.gateway.state import CONTROLLER_NAME
-from seamark.providers.dataplane.envoy import binary
-from seamark.providers.dataplane.envoy.local import LocalEnvoys
-from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import HTTPRoute
+from seamark_runtime.api.meta import Object
+from seamark_runtime.controller import Declaration
 from tests.bench.scenario import Made, Sort, Targets, Write
 
 PLANE = "SEAMARK_BENCH_DATA_PLANE"  # "envoy" has a real one take part; it has to be paid with the same cores

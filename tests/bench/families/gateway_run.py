@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from seamark.api.gateway import Gateway, GatewayClass, HTTPRoute
-from seamark.core.errors import SeamarkError
 from seamark.families.gateway.bundle import definitions
 from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
+from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import each, make_all
 from tests.bench.families.floors import least
 from tests.bench.families.gateway_routes import GatewayScenario

@@ -6,11 +6,6 @@ import os
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from seamark.api.core import Service, ServicePort, ServiceSpec
-from seamark.api.meta import ManagedMeta, Object, document
-from seamark.api.ngrok import AgentEndpoint, CloudEndpoint
-from seamark.core.client import APPLY_PATCH, MERGE_PATCH
-from seamark.core.waker import Declaration
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
@@ -18,6 +13,11 @@ from seamark.families.loadbalancer.names import COMPUTED_URL, FINALIZER
 from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.seamark import seamark_edge
 from seamark.providers.edge.shelf import Freshness
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
+from seamark_runtime.api.core import Service, ServicePort, ServiceSpec
+from seamark_runtime.api.meta import ManagedMeta, Object, document
+from seamark_runtime.client import APPLY_PATCH, MERGE_PATCH
+from seamark_runtime.controller import Declaration
 from tests.bench.families.loadbalancer_run import bench
 from tests.bench.scenario import Made, Sort, Targets, Write
 

@@ -19,12 +19,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seamark.api.core import Service
-from seamark.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark.api.ngrokingress import Domain
-from seamark.core.errors import SeamarkError
-from seamark.providers.edge.model import Owner
 from seamark.providers.edge.seamark import seamark_edge
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
+from seamark_edge.model import Owner
+from seamark_runtime.api.core import Service
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess

@@ -10,23 +10,15 @@ import argparse
 from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
-from seamark.api.meta import Object
-from seamark.api.score import (
-    Exposure,
-    Workload,
-    WorkloadExposure,
-    WorkloadExposureStatus,
-    WorkloadPlan,
-)
-from seamark.core.apply import Answers
-from seamark.core.client import APPLY_PATCH
-from seamark.core.conditions import TRUE
-from seamark.core.controller import Controller, Wanted
-from seamark.core.ownership import ByReference
-from seamark.core.status import ByManager
-from seamark.core.waker import Declaration
+from seamark.api.score import Exposure, Workload, WorkloadExposure, WorkloadExposureStatus, WorkloadPlan
 from seamark.families.score.crds import CRDS
 from seamark.families.score.family import without_runtime
+from seamark_runtime.api.meta import Object
+from seamark_runtime.apply import Answers
+from seamark_runtime.client import APPLY_PATCH
+from seamark_runtime.conditions import TRUE
+from seamark_runtime.controller import Controller, Declaration, Wanted
+from seamark_runtime.status import ByManager
 from tests.bench.families.score_latency import BY_HAND, publications
 from tests.bench.report import save
 from tests.bench.scenario import Made, Sort, Targets, Write
@@ -35,7 +27,6 @@ from tests.bench.spread import percentile
 from tests.bench.standard import drawn, standard
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
-OWNERSHIP = ByReference()
 MOST_MS = 100.0  # from a publication to the endpoint, at rest
 LARGE = 1200  # characters of a variable that make an object of about 2 KB
 
@@ -106,7 +97,7 @@ class ScoreScenario:
         )
 
     def owners(self, child: Object) -> Iterable[str]:
-        return (str(uid) for uid in OWNERSHIP.owners(child))
+        return (reference.uid for reference in child.metadata.owner_references or ())
 
 
 def child(kind: type[Object], made: Made, spec: dict[str, Any]) -> Write:

@@ -8,7 +8,7 @@ import time
 import msgspec
 
 from seamark.api.score import Workload, WorkloadExposure
-from seamark.core.errors import SeamarkError
+from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import make_all
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting

@@ -1,4 +1,4 @@
-"""One sample per kind: a good object, changes to it that are allowed, and mistakes that are not."""
+"""One sample per kind: a valid object, changes to it that are allowed, and errors that are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sample is, and the mistakes that any kind may have in its metadata."""
+"""What a sample is, and the errors that any kind may have in its metadata."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """What the fidelity tests do with a kind.
-
-    `changes` and `mistakes` are merge patches over the good object, by a word that says what they do.
-    """
+    """What the fidelity tests do with a kind."""
 
     api_version: str
     kind: str
@@ -41,7 +38,7 @@ class Sample:
 
 
 def meta_mistakes() -> dict[str, Json]:
-    """What may be wrong with the metadata of any kind."""
+    """Possible errors in the metadata of any kind."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "1"}
     return {
         "bad-label-key": {"metadata": {"labels": {"a b": "c"}}},

@@ -1,4 +1,4 @@
-"""Small objects of the core group, and their like."""
+"""Small objects of the core group, and similar kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two custom kinds: one with a strict schema and a status, one that takes everything."""
+"""Two custom kinds: one with a strict schema and a status, one that accepts everything."""
 
 from __future__ import annotations
 

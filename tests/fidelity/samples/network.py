@@ -1,4 +1,4 @@
-"""Services and what leads to them, and roles."""
+"""Services, their endpoints and ingresses, and roles."""
 
 from __future__ import annotations
 

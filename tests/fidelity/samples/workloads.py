@@ -1,4 +1,4 @@
-"""Pods, and what makes them."""
+"""Pods and workloads."""
 
 from __future__ import annotations
 

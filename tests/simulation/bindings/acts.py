@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from seamark.core.transport import Answer, Request
 from seamark.families.bindings.targets import parse
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import Fault
 
 if TYPE_CHECKING:
@@ -67,7 +68,9 @@ def uninstall(world: World) -> None:
 
 
 def patch(world: World, path: str, body: Any) -> None:
-    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    request = HttpRequest(
+        "PATCH", received_path(path), body=json.dumps(body).encode(), content_type="application/merge-patch+json"
+    )
     answer = world.store.handle(request)
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

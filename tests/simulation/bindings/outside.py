@@ -6,11 +6,11 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seamark.core.errors import Retry
 from seamark.families.bindings.certificates import Life
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
-from seamark.providers.edge.model import Fields
+from seamark_edge.model import Fields
+from seamark_runtime.errors import Retry
 from tests.simulation.faults import CANARY, Fault
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means, controllers
 from seamark.families.bindings.family import CRDS
 from seamark.families.bindings.state import Settings
 from seamark.providers.edge.memory import memory_edge
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
 from tests.simulation.bindings import acts
 from tests.simulation.bindings.acts import BOUND, DATABASE, HOME, NONSENSE, OPERATORS, OWN, RIVAL, SHOP, WEB
 from tests.simulation.bindings.outside import TwinCertificates, TwinEdge
@@ -21,7 +21,7 @@ from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 RESTARTED = 60.0  # seconds from a restore to the operator's restart by the administrator

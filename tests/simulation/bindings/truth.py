@@ -12,7 +12,7 @@ from tests.simulation.invariants import conditions_of
 from tests.simulation.scenario import Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World
 
 TOLD_LATELY = 400.0  # seconds for which a trouble explains a False

@@ -1,6 +1,6 @@
 """A planted bug: a small change of the code under test, and how it gets into a process.
 
-- A change names a file and a text that stands in it exactly once; if it does not, the bug no longer applies.
+- A change names a module and a text that stands in it exactly once; if it does not, the bug no longer applies.
 - The changed source is compiled in place of the file's own, in a process of its own: no file is touched.
 """
 
@@ -12,10 +12,9 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType, ModuleType
 
-SOURCE = Path(__file__).parents[3] / "src" / "seamark"
+from tests.sources import PACKAGES
 
 
 class NotApplicableError(Exception):
@@ -24,7 +23,7 @@ class NotApplicableError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    file: str  # below src/seamark
+    module: str
     before: str
     after: str
 
@@ -43,19 +42,19 @@ class Bug:
         """Module → its source with the bug in it."""
         found: dict[str, str] = {}
         for change in self.changes:
-            module = "seamark." + change.file.removesuffix(".py").replace("/", ".")
-            text = found.get(module) or (SOURCE / change.file).read_text()
+            package, _, rest = change.module.partition(".")
+            text = found.get(change.module) or (PACKAGES[package] / f"{rest.replace('.', '/')}.py").read_text()
             if text.count(change.before) != 1:
                 raise NotApplicableError(
-                    f"{self.name}: in {change.file} this stands {text.count(change.before)} times, not once: "
+                    f"{self.name}: in {change.module} this stands {text.count(change.before)} times, not once: "
                     f"{change.before!r}"
                 )
-            found[module] = text.replace(change.before, change.after)
+            found[change.module] = text.replace(change.before, change.after)
         return found
 
     def plant(self) -> None:
         """From now on, imports get the bug. To be called before anything of Seamark is imported."""
-        assert not any(name.startswith("seamark.core") for name in sys.modules), "it is too late"
+        assert not any(name.startswith("seamark_runtime") for name in sys.modules), "it is too late"
         sys.meta_path.insert(0, _Planter(self.sources()))
 
 

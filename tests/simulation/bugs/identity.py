@@ -12,8 +12,8 @@ BUGS = (
         KIND,
         "a child is taken for ours if its owner had the same name",
         (
-            Change("core/ownership.py", "        return owner.uid\n", "        return owner.metadata.name\n"),
-            Change("core/ownership.py", "return (reference.uid for reference", "return (reference.name for reference"),
+            Change("seamark_runtime.ownership", "within(owner, owner.uid)", "within(owner, owner.metadata.name)"),
+            Change("seamark_runtime.ownership", "within(child, reference.uid)", "within(child, reference.name)"),
         ),
     ),
     Bug(
@@ -22,7 +22,7 @@ BUGS = (
         "what is outside is known by the object's name, so a successor inherits it",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 "    return seen.greeting.uid\n",
                 "    return seen.greeting.metadata.name\n",
             ),
@@ -32,7 +32,11 @@ BUGS = (
         "no owner check",
         KIND,
         "an object of the wanted name is written, whoever made it",
-        (Change("core/apply.py", "if ownership.token(owner) not in set(ownership.owners(live)):", "if False:"),),
+        (
+            Change(
+                "seamark_runtime.apply", "if ownership.token(owner) not in set(ownership.owners(live)):", "if False:"
+            ),
+        ),
     ),
     Bug(
         "adopts by force",
@@ -40,7 +44,7 @@ BUGS = (
         "children are applied by force instead of made, into whatever has the name",
         (
             Change(
-                "core/apply.py",
+                "seamark_runtime.apply",
                 "created = await self._client.create(wanted)",
                 'created = await self._client.apply(type(wanted), wanted.key, {"data": getattr(wanted, "data", None)})',
             ),
@@ -50,7 +54,7 @@ BUGS = (
         "shared field manager",
         KIND,
         "the status is applied under the name that all families share",
-        (Change("core/status.py", "await client.named(self.manager).apply(", "await client.apply("),),
+        (Change("seamark_runtime.status", "await client.named(self.manager).apply(", "await client.apply("),),
     ),
     Bug(
         "status for a successor",
@@ -58,7 +62,7 @@ BUGS = (
         "the status carries no resourceVersion, so it lands on a new object of the same name",
         (
             Change(
-                "core/status.py",
+                "seamark_runtime.status",
                 'fields = {"metadata": {"resourceVersion": obj.metadata.resource_version}, "status"',
                 'fields = {"metadata": {}, "status"',
             ),
@@ -68,7 +72,7 @@ BUGS = (
         "delete without uid",
         KIND,
         "a delete hits whatever has the name by then",
-        (Change("core/client.py", '"preconditions": {"uid": uid, **seen},', '"preconditions": {**seen},'),),
+        (Change("seamark_runtime.client", '"preconditions": {"uid": uid, **seen},', '"preconditions": {**seen},'),),
     ),
     Bug(
         "child patched blindly",
@@ -76,7 +80,7 @@ BUGS = (
         "a child's patch does not say which version it was made for",
         (
             Change(
-                "core/apply.py",
+                "seamark_runtime.apply",
                 'identity = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}',
                 'identity = {"uid": live.uid}',
             ),
@@ -88,9 +92,9 @@ BUGS = (
         "every child in the cache is taken for one of ours that is no longer wanted",
         (
             Change(
-                "core/passes.py",
-                "for child in view.by(self._owners[(item.kind, kind)], token)]",
-                "for child in self._services.informers[kind].cache]",
+                "seamark_runtime.reconciler",
+                "for child in view.by(index, token)]",
+                "for child in self._dependencies.informers[index.kind].cache]",
             ),
         ),
     ),
@@ -100,7 +104,7 @@ BUGS = (
         "our finalizer replaces those of others",
         (
             Change(
-                "core/marks.py",
+                "seamark_runtime.marks",
                 'metadata["finalizers"] = [*others, controller.finalizer]',
                 'metadata["finalizers"] = [controller.finalizer]',
             ),
@@ -112,7 +116,7 @@ BUGS = (
         "letting go of an object takes the finalizers of others along",
         (
             Change(
-                "core/marks.py",
+                "seamark_runtime.marks",
                 'return {"finalizers": [name for name in finalizers if name not in ours]}',
                 'return {"finalizers": []}',
             ),
@@ -124,7 +128,7 @@ BUGS = (
         "labels and annotations of others on a child are taken for leftovers",
         (
             Change(
-                "core/difference.py",
+                "seamark_runtime.difference",
                 "        have = getattr(live, name) or {}\n",
                 "        have = getattr(live, name) or {}\n"
                 "        if gone := {k: None for k in have if k not in (getattr(wanted, name) or {})}:\n"
@@ -139,10 +143,10 @@ BUGS = (
         "a child is replaced by what we know of it; fields that we do not know are lost",
         (
             Change(
-                "core/apply.py",
+                "seamark_runtime.apply",
                 "changed = await self._client.merge_patch(type(live), live.key, patch)",
                 "import msgspec\n"
-                "        from seamark.api.meta import document\n"
+                "        from seamark_runtime.api.meta import document\n"
                 "        whole = msgspec.structs.replace(wanted, metadata=live.metadata)\n"
                 "        path = live.RESOURCE.path(*live.key)\n"
                 '        request = self._client._write("PUT", path, document(whole))\n'

@@ -13,7 +13,7 @@ BUGS = (
         "the first write of a child is taken for all that there is to do",
         (
             Change(
-                "core/apply.py",
+                "seamark_runtime.apply",
                 "        patch = difference(wanted, live)\n",
                 "        return live\n        patch = difference(wanted, live)\n",
             ),
@@ -25,7 +25,7 @@ BUGS = (
         "a create without an answer counts as made",
         (
             Change(
-                "core/apply.py",
+                "seamark_runtime.apply",
                 "            except Exists:\n                live",
                 "            except Uncertain:\n"
                 "                return wanted\n"
@@ -33,7 +33,9 @@ BUGS = (
                 "                live",
             ),
             Change(
-                "core/apply.py", "import Exists, Gone, Refused, Retry", "import Exists, Gone, Refused, Retry, Uncertain"
+                "seamark_runtime.apply",
+                "import Exists, Gone, Refused, Retry",
+                "import Exists, Gone, Refused, Retry, Uncertain",
             ),
         ),
         first=("sample/0/calm/1:HANG_BEFORE",),
@@ -44,7 +46,7 @@ BUGS = (
         "only the process that has posted knows that something is to be taken down",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 "def desire(seen: Seen) -> Wanted:\n    posted = seen.greeting.annotation(POSTED_ON)\n",
                 "def desire(seen: Seen) -> Wanted:\n"
                 '    posted = seen.greeting.annotation(POSTED_ON) if seen.results.answers else ""\n',
@@ -58,7 +60,7 @@ BUGS = (
         "a change of the board posts on the new one and leaves the old one as it is",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 "    if posted and posted != board and not retracted(seen, posted):\n",
                 "    if False:\n",
             ),
@@ -70,20 +72,25 @@ BUGS = (
         "the outside is called before our finalizer was acknowledged",
         (
             Change(
-                "core/passes.py",
-                "        if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):\n",
-                "        services.calls.want(item, obj.uid, wanted.calls)\n"
-                "        if not obj.deleting and (marks := missing_marks(controller, obj, wanted)):\n"
-                "            await asyncio.sleep(0.1)\n",
+                "seamark_runtime.reconciler",
+                "        obj, unmarked = await self._mark(request, controller, obj, wanted, lasting=lasting)\n",
+                "        services.calls.want(request, obj.uid, wanted.calls)\n"
+                "        if not obj.deleting and missing_marks(controller, obj, wanted):\n"
+                "            await asyncio.sleep(0.1)\n"
+                "        obj, unmarked = await self._mark(request, controller, obj, wanted, lasting=lasting)\n",
             ),
-            Change("core/passes.py", "from collections.abc import", "import asyncio\nfrom collections.abc import"),
+            Change(
+                "seamark_runtime.reconciler",
+                "from collections.abc import",
+                "import asyncio\nfrom collections.abc import",
+            ),
         ),
     ),
     Bug(
         "finalizer gone too early",
         KIND,
         "an object is let go before what is outside was taken down",
-        (Change("families/sample/reconcile.py", "finalizer=not retracted(seen, posted))", "finalizer=False)"),),
+        (Change("seamark.families.sample.reconcile", "finalizer=not retracted(seen, posted))", "finalizer=False)"),),
         first=tuple(f"sample/0/calm/{place}:OUTSIDE_REFUSES" for place in (27, 28, 29)),
     ),
     Bug(
@@ -92,7 +99,7 @@ BUGS = (
         "an object that is being deleted is worked on as if it stayed",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 "    if seen.greeting.deleting:\n        return Wanted(calls",
                 "    if False:\n        return Wanted(calls",
             ),
@@ -104,9 +111,9 @@ BUGS = (
         "after a failure a key waits for the next change",
         (
             Change(
-                "core/loop.py",
-                "                queue.add_failed(item, after or 0.0)\n",
-                "                queue.succeeded(item)\n",
+                "seamark_runtime.loop",
+                "                queue.add_failed(request, after or 0.0)\n",
+                "                queue.succeeded(request)\n",
             ),
         ),
         first=("sample/0/calm/1:ERROR",),
@@ -117,9 +124,9 @@ BUGS = (
         "after a conflict nobody tries again",
         (
             Change(
-                "core/loop.py",
-                "                queue.add_failed(item)  # the cache is behind; what it missed is on its way\n",
-                "                queue.succeeded(item)\n",
+                "seamark_runtime.loop",
+                "                queue.add_failed(request)  # the cache is stale: the event is on its way\n",
+                "                queue.succeeded(request)\n",
             ),
         ),
         first=tuple(f"sample/0/calm/{place}:CONFLICT" for place in (20, 24)),
@@ -128,7 +135,7 @@ BUGS = (
         "refusal given up",
         KIND,
         "after a refusal of a child nobody tries again",
-        (Change("core/passes.py", "if trouble is not None or answers.refusals:", "if trouble is not None:"),),
+        (Change("seamark_runtime.reconciler", "if trouble is not None or refused:", "if trouble is not None:"),),
         first=("sample/0/calm/1:QUOTA",),
     ),
     Bug(
@@ -137,9 +144,9 @@ BUGS = (
         "a server that asks for time is asked again at once",
         (
             Change(
-                "core/loop.py",
-                "                queue.add_failed(item, after or 0.0)\n",
-                "                queue.add_failed(item)\n",
+                "seamark_runtime.loop",
+                "                queue.add_failed(request, after or 0.0)\n",
+                "                queue.add_failed(request)\n",
             ),
         ),
         first=("sample/0/calm/1:THROTTLE",),
@@ -150,7 +157,9 @@ BUGS = (
         "a second error in the same pass makes forget what the server has asked for",
         (
             Change(
-                "core/passes.py", "            self._services.queue.hold(item, trouble.after)\n", "            pass\n"
+                "seamark_runtime.reconciler",
+                "            self._dependencies.queue.hold(request, trouble.after)\n",
+                "            pass\n",
             ),
         ),
         first=("sample/0/calm/1:ERROR,2:ERROR,3:ERROR,4:THROTTLE,5:CONFLICT",),
@@ -161,12 +170,12 @@ BUGS = (
         "a key that is due while it is held never comes again",
         (
             Change(
-                "core/queue.py",
-                "                del self._later[item]  # first: `add` may set it anew, for a key that is held\n",
+                "seamark_runtime.queue",
+                "                del self._later[request]  # first: `add` may set it anew, for a key that is held\n",
                 "",
             ),
         ),
-        first=("sample/0/calm/1:ERROR,2:ERROR,3:ERROR,4:THROTTLE,5:CONFLICT",),
+        first=("sample/0/calm/1:ERROR,2:ERROR,3:ERROR,4:THROTTLE,5:ERROR",),
     ),
     Bug(
         "retry storm",
@@ -174,9 +183,9 @@ BUGS = (
         "a failed key is tried again without a pause",
         (
             Change(
-                "core/queue.py",
-                "        self.add_after(item, max(at_least, self._backoff.pause(self._random, failures)))\n",
-                "        self.add_after(item, max(at_least, 0.001))\n",
+                "seamark_runtime.queue",
+                "        self.add_after(request, max(at_least, self._backoff.pause(self._random, failures)))\n",
+                "        self.add_after(request, max(at_least, 0.001))\n",
             ),
         ),
         first=("sample/0/calm/1:RBAC",),
@@ -185,7 +194,7 @@ BUGS = (
         "key lost in a worker",
         KIND,
         "a key that is added while it is worked on does not come again",
-        (Change("core/queue.py", "            self._again.add(item)\n", "            pass\n"),),
+        (Change("seamark_runtime.queue", "            self._again.add(request)\n", "            pass\n"),),
     ),
     Bug(
         "call not tried again",
@@ -193,8 +202,8 @@ BUGS = (
         "a call to the outside that failed is not repeated",
         (
             Change(
-                "core/calls.py",
-                "            pause = self._backoff.pause(self._random, slot.failures)\n",
+                "seamark_runtime.calls",
+                "            pause = self._pause(slot, outcome)\n",
                 '            pause = float("inf")\n',
             ),
         ),
@@ -206,7 +215,7 @@ BUGS = (
         "what somebody added to a child's map stays",
         (
             Change(
-                "core/difference.py",
+                "seamark_runtime.difference",
                 "    return {**changed, **{k: None for k in have if k not in want}}\n",
                 "    return changed\n",
             ),

@@ -13,7 +13,7 @@ BUGS = (
         "after a write the next pass looks at a cache that does not have it yet",
         (
             Change(
-                "core/expectations.py",
+                "seamark_runtime.expectations",
                 "        if expectation.holds():\n            return\n        self._of",
                 "        return\n        self._of",
             ),
@@ -26,8 +26,8 @@ BUGS = (
         "what a new list does not show of our writes is not looked for",
         (
             Change(
-                "core/expectations.py",
-                "        if expectation.informer.listed > expectation.lists:\n            self._parked.add(item)\n",
+                "seamark_runtime.expectations",
+                "        if expectation.informer.listed > expectation.lists:\n            self._parked.add(request)\n",
                 "",
             ),
         ),
@@ -39,7 +39,7 @@ BUGS = (
         "the status is judged from the cache and stamped with the generation that is live",
         (
             Change(
-                "core/speaker.py",
+                "seamark_runtime.statuswriter",
                 "        now = self.clock.monotonic()\n        mode",
                 "        now = self.clock.monotonic()\n"
                 "        obj = await self.client.get(type(obj), obj.key)\n"
@@ -53,9 +53,9 @@ BUGS = (
         "a watch that was cut begins anew from now on, and never hears what was deleted meanwhile",
         (
             Change(
-                "core/watch.py",
-                "                sink(Trouble(error, self._silent()))\n",
-                '                sink(Trouble(error, self._silent()))\n                self.version = ""\n',
+                "seamark_runtime.watch",
+                "            except SeamarkError as error:\n",
+                '            except SeamarkError as error:\n                self.version = ""\n',
             ),
         ),
         first=("sample/0/calm/15:CUT", "sample/0/calm/14:CUT"),
@@ -64,7 +64,13 @@ BUGS = (
         "a cache of the past",
         KIND,
         "after a long silence it is judged from one cache that has caught up and another that has not",
-        (Change("core/behind.py", "        if behind is None:\n", "        if behind is None or behind.trouble:\n"),),
+        (
+            Change(
+                "seamark_runtime.stalecaches",
+                "        if behind is None:\n",
+                "        if behind is None or behind.trouble:\n",
+            ),
+        ),
         first=("sample/0/calm/13:RESET_AFTER,14:HALF_OPEN",),
     ),
     Bug(
@@ -73,7 +79,7 @@ BUGS = (
         "a watch whose version is too old asks for it again and again",
         (
             Change(
-                "core/watch.py",
+                "seamark_runtime.watch",
                 "            except Expired:\n                self._start_over()\n",
                 "            except Expired:\n",
             ),
@@ -86,7 +92,7 @@ BUGS = (
         "a new list does not remove what is not in it",
         (
             Change(
-                "core/cache.py",
+                "seamark_runtime.cache",
                 "        return [self.remove(key) for key in gone]\n",
                 "        return [self.remove(key) for key in gone[:0]]\n",
             ),
@@ -97,7 +103,7 @@ BUGS = (
         "half-open for ever",
         KIND,
         "a connection without a word is trusted",
-        (Change("core/watch.py", "async with asyncio.timeout(idle):", "async with asyncio.timeout(None):"),),
+        (Change("seamark_runtime.watch", "async with asyncio.timeout(idle):", "async with asyncio.timeout(None):"),),
         first=("sample/0/calm/5:HALF_OPEN",),
     ),
     Bug(
@@ -106,15 +112,15 @@ BUGS = (
         "what was confirmed for an older text is taken for this one",
         (
             Change(
-                "core/calls.py",
+                "seamark_runtime.calls",
                 "if answer is None or answer.action != call.action:",
                 "if answer is None:",
             ),
             Change(
-                "core/calls.py",
-                "            after[call.target] = self._start(item, _Slot(call, uid, self._now()))\n",
+                "seamark_runtime.calls",
+                "            after[call.target] = self._start(request, _Slot(call, uid, self._now()))\n",
                 "            old = slot and slot.answer\n"
-                "            after[call.target] = self._start(item, _Slot(call, uid, self._now(), old))\n",
+                "            after[call.target] = self._start(request, _Slot(call, uid, self._now(), old))\n",
             ),
         ),
     ),
@@ -124,7 +130,7 @@ BUGS = (
         "what was verified once is believed for ever",
         (
             Change(
-                "core/calls.py",
+                "seamark_runtime.calls",
                 '        expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life\n',
                 '        expires = float("inf")\n',
             ),
@@ -137,9 +143,9 @@ BUGS = (
         "nobody looks again at the moment when evidence gets old",
         (
             Change(
-                "core/passes.py",
-                "        again = min(view.again, self._services.calls.expiry(item))\n",
-                "        again = view.again\n",
+                "seamark_runtime.reconciler",
+                "        expires = min(view.requeue_at, self._dependencies.calls.expiry(request))\n",
+                "        expires = view.requeue_at\n",
             ),
         ),
         first=("unverified/0/calm/",),
@@ -150,12 +156,12 @@ BUGS = (
         "while nobody has answered, what was said of the last generation is said of this one",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "                return before\n",
                 "                return msgspec.structs.replace(before, observed_generation=self.generation)\n",
             ),
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "return before.observed_generation == self.generation and before.status != UNKNOWN",
                 "return before.status != UNKNOWN",
             ),
@@ -168,7 +174,7 @@ BUGS = (
         "what was verified before a restart is Unknown until it is verified again",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):",
                 "if False:",
             ),
@@ -180,8 +186,8 @@ BUGS = (
         "what a pass has read does not wake its key when it changes",
         (
             Change(
-                "core/passes.py",
-                "        self._waker.dependencies.record(item, view.reads)\n        return found\n",
+                "seamark_runtime.reconciler",
+                "        self._router.reads.record(request, view.reads)\n        return found\n",
                 "        return found\n",
             ),
         ),
@@ -192,9 +198,9 @@ BUGS = (
         "an index does not notice that an object has gone",
         (
             Change(
-                "core/cache.py",
-                "            for value in old - new:\n",
-                "            for value in old - new if after else ():\n",
+                "seamark_runtime.cache",
+                "        for value in set(old).difference(new):\n",
+                "        for value in set(old).difference(new) if new else ():\n",
             ),
         ),
     ),
@@ -204,8 +210,8 @@ BUGS = (
         "every change of a status is taken for our own",
         (
             Change(
-                "core/waker.py",
-                "change.after.metadata.resource_version == self._echoes.get(item)",
+                "seamark_runtime.router",
+                "change.after.metadata.resource_version == self._own_writes.get(request)",
                 "not change.of_intent",
             ),
         ),

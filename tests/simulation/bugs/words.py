@@ -13,7 +13,7 @@ BUGS = (
         "every write of a status moves all transition times",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "        flipped = before is None or",
                 "        flipped = True or before is None or",
             ),
@@ -25,7 +25,7 @@ BUGS = (
         "a flip keeps the time of the word before",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "before is None or before.status != judged.status or before",
                 "before is None or before",
             ),
@@ -37,7 +37,7 @@ BUGS = (
         "conditions do not say which generation they speak of",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "last_transition_time=time, observed_generation=self.generation)",
                 "last_transition_time=time)",
             ),
@@ -49,7 +49,7 @@ BUGS = (
         "the status speaks of a generation that does not exist yet",
         (
             Change(
-                "core/speaker.py",
+                "seamark_runtime.statuswriter",
                 "stamp = Stamp(obj.metadata.generation or None,",
                 "stamp = Stamp(obj.metadata.generation + 1 or None,",
             ),
@@ -59,7 +59,7 @@ BUGS = (
         "said again at each pass",
         KIND,
         "the status is written whether it differs or not",
-        (Change("core/speaker.py", "        if status == said:\n", "        if False:\n"),),
+        (Change("seamark_runtime.statuswriter", "        if status == published:\n", "        if False:\n"),),
     ),
     Bug(
         "event at each pass",
@@ -67,11 +67,11 @@ BUGS = (
         "every pass tells that it has passed",
         (
             Change(
-                "core/speaker.py",
-                "        if status == said:\n",
-                "        from seamark.core.events import Notice\n"
+                "seamark_runtime.statuswriter",
+                "        if status == published:\n",
+                "        from seamark_runtime.events import Notice\n"
                 '        self.events.notice(obj, Notice("Reconciled", f"at {now}", warning=False))\n'
-                "        if status == said:\n",
+                "        if status == published:\n",
             ),
         ),
     ),
@@ -81,7 +81,7 @@ BUGS = (
         "the summary is True while a part of it is Unknown",
         (
             Change(
-                "core/conditions.py",
+                "seamark_runtime.conditions",
                 "    bad = [part for part in parts if part.status != TRUE]\n",
                 "    bad = [part for part in parts if part.status == FALSE]\n",
             ),
@@ -94,7 +94,7 @@ BUGS = (
         "a board that has not answered yet is said to show the text",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 '            return POSTED.not_yet("Posting", "The board has not answered yet")\n',
                 '            return POSTED.true("Posted", "The board shows the text")\n',
             ),
@@ -107,7 +107,7 @@ BUGS = (
         "a failing board is not told",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 '            return POSTED.false("BoardFailed", message)\n        case NotYet():\n',
                 '            return POSTED.true("Posted", message)\n        case NotYet():\n',
             ),
@@ -120,7 +120,7 @@ BUGS = (
         "the status points to a ConfigMap that is not ours",
         (
             Change(
-                "families/sample/reconcile.py",
+                "seamark.families.sample.reconcile",
                 "config_map_ref=ConfigMapRef(name=ref.name) if ref else None",
                 "config_map_ref=ConfigMapRef(name=seen.greeting.metadata.name)",
             ),
@@ -130,14 +130,27 @@ BUGS = (
         "secret in the status",
         KIND,
         "the words of a refusal are said as they came",
-        (Change("core/conditions.py", "        message = redact(message)\n", ""),),
+        (Change("seamark_runtime.conditions", "        message = redact(message, LONGEST_MESSAGE)\n", ""),),
         first=("sample/0/calm/1:SECRET",),
     ),
     Bug(
         "secret in the log",
         KIND,
         "the words of a refusal are logged as they came",
-        (Change("core/log.py", "    return redact(str(value))\n", "    return str(value)\n"),),
+        (Change("seamark_runtime.log", "    return redact(str(value), LONGEST_VALUE)\n", "    return str(value)\n"),),
         first=("sample/0/calm/3:SECRET",),
+    ),
+    Bug(
+        "words without end",
+        KIND,
+        "the words of a refusal are said in full, however long they are",
+        (
+            Change(
+                "seamark_runtime.conditions",
+                "        message = redact(message, LONGEST_MESSAGE)\n",
+                "        message = redact(message)\n",
+            ),
+        ),
+        first=("sample/0/calm/1:SECRET",),
     ),
 )

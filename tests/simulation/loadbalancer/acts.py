@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from seamark.core.transport import Answer, Request
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import Fault
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def collect_garbage(world: World) -> bool:
 
 
 def patch(world: World, path: str, body: Any) -> None:
-    request = Request("PATCH", path, body=json.dumps(body).encode(), content_type="application/merge-patch+json")
+    request = HttpRequest(
+        "PATCH", received_path(path), body=json.dumps(body).encode(), content_type="application/merge-patch+json"
+    )
     answer = world.store.handle(request)
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

@@ -6,10 +6,10 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from seamark.core.errors import Retry
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
-from seamark.providers.edge.model import Fields, Owner
+from seamark_edge.model import Fields, Owner
+from seamark_runtime.errors import Retry
 from tests.simulation.faults import CANARY, Fault
 from tests.simulation.scenario import Violation
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.waker import Declaration
 from seamark.families.loadbalancer.controllers import controllers
 from seamark.families.loadbalancer.edge import Timing
 from seamark.families.loadbalancer.family import CRDS
 from seamark.families.loadbalancer.service.state import Options
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import memory_edge
-from seamark.providers.edge.model import Owner
 from seamark.providers.edge.shelf import Freshness
+from seamark_edge.model import Owner
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
 from tests.simulation.faults import RESTORES
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.loadbalancer.acts import (
@@ -47,7 +47,7 @@ from tests.simulation.loadbalancer.edge import TwinEdge
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 CUSTOM, FIXED = "app.example.com", "edge.example:29000"

@@ -6,8 +6,9 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from seamark.cluster.embedded.status import ApiError
-from seamark.core.transport import Answer, Request
+from seamark_cluster.embedded.machinery.errors import ApiError
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import Fault
 
 if TYPE_CHECKING:
@@ -183,7 +184,9 @@ def collect_garbage(world: World) -> None:
 def patch(world: World, path: str, body: Any, content_type: str = MERGE) -> None:
     query = {"fieldManager": AUDITOR} if content_type == APPLY else {}
     answer = world.store.handle(
-        Request("PATCH", path, query=query, body=json.dumps(body).encode(), content_type=content_type)
+        HttpRequest(
+            "PATCH", received_path(path), query=query, body=json.dumps(body).encode(), content_type=content_type
+        )
     )
     assert isinstance(answer, Answer)
     assert answer.status in (200, 404), answer.body

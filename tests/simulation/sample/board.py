@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from seamark.core.errors import Retry
+from seamark_runtime.errors import Retry
 from tests.simulation.faults import CANARY, Fault
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.api.crd import CRD
-from seamark.core.waker import Declaration
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, KEEPER, collect_garbage, owners
@@ -26,7 +26,7 @@ from tests.simulation.sample.truth import OURS, SEEN_LATELY, Truth
 from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 

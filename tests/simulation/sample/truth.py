@@ -13,7 +13,7 @@ from tests.simulation.sample.board import NEVER
 from tests.simulation.scenario import Violation
 
 if TYPE_CHECKING:
-    from seamark.cluster.embedded.revisions import Event
+    from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
 WATCH_IDLE = 4000.0  # seconds for which a silent watch is trusted in the simulator

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from msgspec import Meta
 
-from seamark.api.crd import CRD, Column
-from seamark.api.meta import Condition, Object, Resource, Wire
-from seamark.api.schema import ATOMIC, SET, Rule, checked, map_by
+from seamark_runtime.api.crd import CRD, Column
+from seamark_runtime.api.meta import Condition, Object, Resource, Wire
+from seamark_runtime.api.schema import ATOMIC, SET, Rule, checked, map_by
 
 
 class Aspect(NamedTuple):

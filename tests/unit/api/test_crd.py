@@ -11,12 +11,12 @@ import yaml
 from msgspec import Meta
 from typer.testing import CliRunner
 
-from seamark.api.crd import CRD, manifests, written
-from seamark.api.meta import Object, Resource, Wire
-from seamark.api.schema import FREE_FORM, NotStructural, structural
 from seamark.cli.crds import chosen, command
-from seamark.core.errors import UserError
 from seamark.lifecycle.definitions import marked
+from seamark_runtime.api.crd import CRD, manifests, written
+from seamark_runtime.api.meta import Object, Resource, Wire
+from seamark_runtime.api.schema import FREE_FORM, NotStructural, structural
+from seamark_runtime.errors import UserError
 from tests.unit.api.kinds import HARBOUR, LAMP, Aspect, Port
 
 GOLDEN = Path(__file__).parent / "golden"

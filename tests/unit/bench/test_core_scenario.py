@@ -7,15 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import document, to_wire
 from seamark.api.sample import Greeting
-from seamark.core.apply import Answers
-from seamark.core.calls import Results
-from seamark.core.conditions import Stamp
 from seamark.families.sample.reconcile import config_map, judge
 from seamark.families.sample.state import CONFIG_MAP, Seen
-from tests.bench.families.core import LARGE, NEW_YEAR, OWNERSHIP, SCENARIO, status_of
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import document, to_wire
+from seamark_runtime.apply import Answers
+from seamark_runtime.calls import Results
+from seamark_runtime.conditions import Stamp
+from seamark_runtime.ownership import ByReference
+from tests.bench.families.core import LARGE, NEW_YEAR, SCENARIO, status_of
 from tests.bench.scenario import Made, Sort, Write
 
 MADE = Made(name="x", namespace="bench", uid="u-1", resource_version="7", generation=1)
@@ -41,7 +42,7 @@ def floor() -> list[Write]:
 
 def test_the_child_of_the_floor_is_the_child_of_the_operator() -> None:
     seen = Seen(greeting(), Results(), 60, 20)
-    assert floor()[0].body == on_the_wire(document(OWNERSHIP.claim(seen.greeting, config_map(seen))))
+    assert floor()[0].body == on_the_wire(document(ByReference().claim(seen.greeting, config_map(seen))))
 
 
 def test_the_status_of_the_floor_is_the_status_of_the_operator() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.cluster.real.audit import Entry
+from seamark_cluster.real.audit import Entry
 from tests.bench.counting import Requests, count
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import UserError
+from seamark_runtime.errors import UserError
 from tests.bench.__main__ import arguments
 from tests.bench.counting import Requests
 from tests.bench.report import Line, save

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from seamark.cli import completion
 from seamark.cli.main import app
-from seamark.core.errors import UserError
+from seamark_runtime.errors import UserError
 
 
 @pytest.fixture(scope="module")

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cli.dev.command import dev
-from seamark.cli.dev.examples import EDGE, ENVOY, NAMES, NODE, gathered
-from seamark.core.errors import UserError
+from seamark_cluster.commands.dev.command import dev
+from seamark_cluster.commands.dev.examples import EDGE, ENVOY, NAMES, NODE, gathered
+from seamark_runtime.errors import UserError
 
 
 @pytest.mark.parametrize(
     ("file", "text", "words"),
     [
-        ("one.yaml", "a: [", "is no YAML"),
+        ("one.yaml", "a: [", "not valid YAML"),
         ("one.yaml", "a: 1", "without apiVersion and kind"),
         ("one.yaml", "", "no manifests in"),
-        ("answers.yaml", "[{curl: a, dig: b}]", "each question is a curl, a dig or a read"),
-        ("answers.yaml", "[{ask: a}]", "has no questions"),
-        ("answers.yaml", "[", "has no questions"),
+        ("answers.yaml", "[{curl: a, dig: b}]", "each check is a curl, a dig or a read"),
+        ("answers.yaml", "[{ask: a}]", "has no valid checks"),
+        ("answers.yaml", "[", "has no valid checks"),
         ("score.yaml", "{}", r"score\.yaml"),
     ],
 )
@@ -45,7 +45,7 @@ def test_what_an_example_needs_follows_from_its_kinds() -> None:
 
 
 def test_every_example_says_what_must_answer() -> None:
-    assert [one.name for one in gathered(Path("examples")) if not one.questions] == []
+    assert [one.name for one in gathered(Path("examples")) if not one.checks] == []
 
 
 def test_a_score_file_stands_for_its_workload() -> None:

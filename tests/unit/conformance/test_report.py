@@ -14,9 +14,10 @@ def test_what_passed_of_what_was_to_pass() -> None:
         "failedProvisionalTests": ["three"],
     }
     assert last_line(report) == (
-        "conformance: http_core=36/37 http_extended=50/56 grpc=0/0 tls=0/0 tcp=0/0 provisional=2/3"
+        "conformance: http_core=36/37 http_extended=50/56 grpc_core=0/0 grpc_extended=0/0"
+        " tls_core=0/0 tls_extended=0/0 tcp_core=0/0 tcp_extended=0/0 provisional=2/3"
     )
 
 
 def test_a_run_that_left_no_report_has_passed_nothing() -> None:
-    assert last_line({}).startswith("conformance: http_core=0/0 http_extended=0/0 grpc=0/0 tls=0/0")
+    assert last_line({}).startswith("conformance: http_core=0/0 http_extended=0/0 grpc_core=0/0")

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 import pytest
 from aiohttp import web
 
-from seamark.api.meta import Key
-from seamark.cluster.real.ports import Ports
 from seamark.console import evidence
 from seamark.console.access import Person
 from seamark.console.evidence import Elsewhere
-from seamark.core.errors import Retry, UserError
-from seamark.core.evidence import STANDS_BY
-from seamark.core.site import Site
 from seamark.explain import kinds
 from seamark.explain.live import Known, Place
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import Retry, UserError
+from seamark_runtime.evidence import STANDS_BY
+from seamark_runtime.site import Site
 
 WEB = (kinds.SERVICE, Key("default", "web"))
 Replica = tuple[str, ...] | Retry
@@ -43,7 +43,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, *replicas: Replica) -> tuple[str, ...
 
 
 def test_who_leads_is_believed_and_who_stands_by_is_not_heard_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    standing = ("judged from what the API server shows; nobody else was asked", STANDS_BY)
+    standing = ("source: API server", STANDS_BY)
     assert heard(monkeypatch, standing, ("edge: answered 2 s ago",)) == ("edge: answered 2 s ago",)
     assert heard(monkeypatch, standing, ()) == standing
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar
 
-from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire
-from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark_runtime.api.meta import Condition, Object, ObjectMeta, Resource, Wire
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 
 
 class LampSpec(Wire, frozen=True, kw_only=True):
@@ -96,7 +96,7 @@ class ScriptedStream:
         return self._body
 
 
-Respond = Callable[[Request], Answer | BaseException]
+Respond = Callable[[HttpRequest], Answer | BaseException]
 
 
 @dataclass
@@ -105,11 +105,11 @@ class ScriptedTransport:
 
     respond: Respond = field(default=lambda _request: Answer(200, b"{}"))
     streams: list[Any] = field(default_factory=list)  # a list of pieces, an Answer for a refusal, or an exception
-    sent: list[Request] = field(default_factory=list)
-    opened: list[tuple[float, Request]] = field(default_factory=list)
+    sent: list[HttpRequest] = field(default_factory=list)
+    opened: list[tuple[float, HttpRequest]] = field(default_factory=list)
     delay: float = 0.0
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         self.sent.append(request)
         if self.delay:
             try:
@@ -123,7 +123,7 @@ class ScriptedTransport:
         return answer
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[ScriptedStream]:
+    async def stream(self, request: HttpRequest) -> AsyncIterator[ScriptedStream]:
         self.opened.append((asyncio.get_running_loop().time(), request))
         script = self.streams.pop(0) if self.streams else [HANG]
         if isinstance(script, BaseException):
@@ -137,5 +137,5 @@ class ScriptedTransport:
         pass
 
 
-def body(request: Request) -> Any:
+def body(request: HttpRequest) -> Any:
     return json.loads(request.body)

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from seamark.api.crd import CRD
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
-from seamark.core.transport import Answer, NoAnswerError, Request, Stream
-from seamark.core.waker import Declaration
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.controller import Declaration
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
+from seamark_runtime.untrusted.names import received_path
 from tests.status_rules import check
 from tests.virtual_time import CLOCK, elapsed, run
 
@@ -32,10 +33,10 @@ class Wire:
     store: Store
     written: list[tuple[float, str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
-    fault: Callable[[Request], Answer | NoAnswerError | None] = field(default=lambda _request: None)
+    fault: Callable[[HttpRequest], Answer | NoAnswerError | None] = field(default=lambda _request: None)
     silent: set[str] = field(default_factory=set)  # kinds whose watches do not open
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         if request.writes:
             self.written.append((elapsed(), request.method, request.path))
             self.bodies.append(request.body)
@@ -46,7 +47,7 @@ class Wire:
         return found or await EmbeddedTransport(self.store, agent="operator").send(request)
 
     @asynccontextmanager
-    async def stream(self, request: Request) -> AsyncIterator[Stream]:
+    async def stream(self, request: HttpRequest) -> AsyncIterator[Stream]:
         while any(request.path.endswith(kind) for kind in self.silent):
             await asyncio.sleep(1)
         async with EmbeddedTransport(self.store, agent="operator").stream(request) as stream:
@@ -69,7 +70,9 @@ class SmallWorld:
 
     async def ask(self, method: str, path: str, body: Any = None, media: str = "application/json") -> Json:
         data = b"" if body is None else json.dumps(body).encode()
-        answer = await EmbeddedTransport(self.store, agent="user").send(Request(method, path, {}, data, media))
+        answer = await EmbeddedTransport(self.store, agent="user").send(
+            HttpRequest(method, received_path(path), {}, data, media)
+        )
         found: Json = json.loads(answer.body)
         return found
 
@@ -115,7 +118,9 @@ def world(test: Callable[[SmallWorld], Awaitable[None]], *crds: CRD) -> SmallWor
         small = SmallWorld(*crds)
         made.append(small)
         await small.prepare()
-        async with EmbeddedTransport(small.store).stream(Request("GET", GREETINGS, {"watch": "1"})) as stream:
+        async with EmbeddedTransport(small.store).stream(
+            HttpRequest("GET", received_path(GREETINGS), {"watch": "1"})
+        ) as stream:
             recording = asyncio.get_running_loop().create_task(record(stream, histories))
             await test(small)
             await asyncio.sleep(0.01)

@@ -7,10 +7,10 @@ import json
 from collections.abc import Hashable
 from random import Random
 
-from seamark.core.access import AccessReviews, Right
-from seamark.core.client import Client
-from seamark.core.source import Fresh, NotYet, Source
-from seamark.core.transport import Answer, Request
+from seamark_runtime.access import AccessReviews, Right
+from seamark_runtime.client import Client
+from seamark_runtime.source import Fresh, NotYet, Source
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.core.scripted import ScriptedTransport, failed, ok
 from tests.virtual_time import CLOCK, elapsed, run, settle
 
@@ -28,7 +28,7 @@ class Asked:
         self.reviews = AccessReviews(Client(ScriptedTransport(self._reply), manager="test"), CLOCK, Random(1))
         self.reviews.subscribe(self._heard)
 
-    def _reply(self, request: Request) -> Answer:
+    def _reply(self, request: HttpRequest) -> Answer:
         if self.broken:
             return failed(503, "ServiceUnavailable")
         body = json.loads(request.body)

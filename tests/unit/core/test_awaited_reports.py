@@ -6,21 +6,20 @@ import asyncio
 
 import pytest
 
-from seamark.api.meta import Key
 from seamark.api.sample import Greeting, GreetingStatus
-from seamark.core.calls import Call
-from seamark.core.controller import Controller, Group, Wanted
-from seamark.core.source import Fresh, Reports
-from seamark.core.status import ByManager
-from seamark.core.waker import Declaration
 from seamark.families.sample.family import GREETING
 from seamark.families.sample.state import CONDITIONS, POSTED, PUBLISHED, READY
+from seamark_runtime.api.meta import Key
+from seamark_runtime.calls import Call
+from seamark_runtime.controller import CollectionController, Controller, Declaration, Wanted
+from seamark_runtime.source import Collection, Fresh
+from seamark_runtime.status import ByManager
 from tests.unit.core.small_world import SmallWorld, world
 
 
 def judged_from_reports(takes: float) -> tuple[Declaration, ...]:
     """A kind whose Ready is what a group says after so many seconds."""
-    reports: Reports[bool] = Reports("answers")
+    reports: Collection[bool] = Collection("answers")
 
     def call(key: Key) -> Call[None]:
         return Call(target=str(key), action=key, timeout=60)
@@ -32,7 +31,7 @@ def judged_from_reports(takes: float) -> tuple[Declaration, ...]:
         ready = READY.true("Ready") if answered else READY.not_yet("Pending", "nobody has answered yet")
         return GreetingStatus(conditions=(PUBLISHED.true("Published"), POSTED.true("NoBoard"), ready))
 
-    group = Group(
+    group = CollectionController(
         name="answers",
         keyed={Greeting: lambda greeting: (greeting.key,)},
         observe=lambda view, key, results: (key, results) if view.intent(Greeting, key) else None,

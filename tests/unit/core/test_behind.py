@@ -6,17 +6,17 @@ from random import Random
 
 import pytest
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import Key
-from seamark.core.behind import Behind
-from seamark.core.client import Client
-from seamark.core.errors import Refused, Retry, SeamarkError
-from seamark.core.queue import Item
-from seamark.core.source import Informer
-from seamark.core.watch import Progress, Restarted, Synced, Trouble, Watch
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import Client
+from seamark_runtime.errors import Refused, Retry, SeamarkError
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Informer
+from seamark_runtime.stalecaches import StaleCaches
+from seamark_runtime.watch import Progress, Restarted, Synced, Trouble, Watch
 from tests.unit.core.scripted import ScriptedTransport
 
-ITEM, OTHER = Item("lamps", Key("default", "a")), Item("others", Key("default", "a"))
+ITEM, OTHER = Request("lamps", Key("default", "a")), Request("others", Key("default", "a"))
 SILENT = Trouble(Retry("no byte for long"), silent=True)
 
 
@@ -24,8 +24,8 @@ class Scene:
     def __init__(self) -> None:
         client = Client(ScriptedTransport(), manager="test")
         self.informer = Informer(Watch(client, ConfigMap, Random(1)))
-        self.woken: list[Item] = []
-        self.behind = Behind({"lamps": [self.informer], "others": []}, self.woken.append)
+        self.woken: list[Request] = []
+        self.behind = StaleCaches({"lamps": [self.informer], "others": []}, self.woken.append)
         for event in (Restarted(), Synced("5")):
             self.informer.handle(event)
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.meta import Key
-from seamark.core.cache import Cache, Change, Index, Since
-from seamark.core.journal import MOST
+from seamark_runtime.api.meta import Key
+from seamark_runtime.cache import Cache, Change, Index, Since
+from seamark_runtime.journal import MOST
 from tests.unit.core.scripted import Lamp, lamp
 
 

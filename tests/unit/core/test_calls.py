@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from seamark.api.meta import Key
-from seamark.core.calls import Call, Calls, Failed, Results
-from seamark.core.errors import Fenced, Refused
-from seamark.core.queue import Item
-from seamark.core.source import Fresh, NotYet, Stale
+from seamark_runtime.api.meta import Key
+from seamark_runtime.calls import Call, Calls, Failed, Results
+from seamark_runtime.client import WriteDeadline
+from seamark_runtime.errors import Fenced, Refused, Retry
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Fresh, NotYet, Stale
 from tests.unit.core.scripted import TopOfTheRange
 from tests.virtual_time import elapsed, run
 
-ITEM, OTHER = Item("lamps", Key("ns", "a")), Item("lamps", Key("ns", "b"))
+ITEM, OTHER = Request("lamps", Key("ns", "a")), Request("lamps", Key("ns", "b"))
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Outside:
     took: float = 1.0
     answers: list[Any] = field(default_factory=list)
     arrived: list[tuple[float, Any]] = field(default_factory=list)
-    woken: list[tuple[float, Item]] = field(default_factory=list)
+    woken: list[tuple[float, Request]] = field(default_factory=list)
 
     async def perform(self, action: Any) -> Any:
         self.arrived.append((elapsed(), action))
@@ -37,7 +38,7 @@ class Outside:
             raise answer
         return answer
 
-    def wake(self, item: Item) -> None:
+    def wake(self, item: Request) -> None:
         self.woken.append((elapsed(), item))
 
     @property
@@ -45,9 +46,21 @@ class Outside:
         return [moment for moment, _ in self.arrived]
 
 
-def scenario(outside: Outside, test: Callable[[Calls], Coroutine[Any, Any, None]]) -> None:
+class RenewedLease:
+    """A fence that moves on every five seconds, until its last renewal."""
+
+    def __init__(self, last: float = float("inf")) -> None:
+        self._last = last
+
+    def remaining(self) -> float:
+        return min(elapsed() // 5 * 5, self._last) + 7.3 - elapsed()
+
+
+def scenario(
+    outside: Outside, test: Callable[[Calls], Coroutine[Any, Any, None]], fence: WriteDeadline | None = None
+) -> None:
     async def program() -> None:
-        calls = Calls(TopOfTheRange(), outside.wake, lambda: asyncio.get_running_loop().time())
+        calls = Calls(TopOfTheRange(), outside.wake, lambda: asyncio.get_running_loop().time(), fence)
         calls.register("lamps", outside.perform)
         await test(calls)
         await calls.stop()
@@ -164,6 +177,33 @@ def test_a_failure_is_retried_with_backoff_and_told_in_its_own_words() -> None:
     assert outside.moments == [0, 0.5, 1.5, 3.5]
 
 
+def test_the_longest_pause_is_that_of_the_call() -> None:
+    outside, call = Outside(took=0, answers=[Refused("full")] * 9), Call[str]("t", "post", slowest=3)
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [call])
+        await asyncio.sleep(10)
+
+    scenario(outside, test)
+    assert outside.moments == [0, 0.5, 1.5, 3.5, 6.5, 9.5]
+
+
+@pytest.mark.parametrize(
+    ("after", "moments"), [(0.1, [0, 0.5]), (7.0, [0, 7]), (1e9, [0, 60]), (float("inf"), [0, 60])]
+)
+def test_a_server_that_says_when_is_asked_then_and_within_a_minute_whatever_it_says(
+    after: float, moments: list[float]
+) -> None:
+    outside, call = Outside(took=0, answers=[Retry("busy", after=after)]), Call[str]("t", "post", slowest=3)
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [call])
+        await asyncio.sleep(61)
+
+    scenario(outside, test)
+    assert outside.moments == moments
+
+
 def test_a_call_that_takes_too_long_has_failed() -> None:
     outside, call = Outside(took=60), Call[str]("t", "post", timeout=5)
 
@@ -173,6 +213,32 @@ def test_a_call_that_takes_too_long_has_failed() -> None:
         assert calls.results(ITEM, "u1").to(call) == Failed("no answer within 5 s")
 
     scenario(outside, test)
+
+
+def test_whatever_is_left_of_the_lease_every_try_at_a_dead_remote_fails_with_the_same_message() -> None:
+    outside, call = Outside(took=60), Call[str]("t", "post", timeout=10)
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [call])
+        await asyncio.sleep(3600)
+        assert calls.results(ITEM, "u1").to(call) == Failed("no answer within 10 s")
+
+    scenario(outside, test, RenewedLease())
+    assert len(outside.arrived) > 20
+    assert len(outside.woken) == 1, "the same message is no news"
+
+
+def test_a_call_that_is_under_way_ends_with_the_lease() -> None:
+    outside, call = Outside(took=60), Call[str]("t", "post", timeout=30)
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [call])
+        await asyncio.sleep(12.2)
+        assert calls.results(ITEM, "u1").to(call) == NotYet()
+        await asyncio.sleep(0.2)
+        assert calls.results(ITEM, "u1").to(call) == Failed("not the leader any more")
+
+    scenario(outside, test, RenewedLease(last=5))
 
 
 def test_a_performer_that_crashes_has_failed_and_is_tried_again() -> None:
@@ -311,3 +377,13 @@ def test_backoff_begins_anew_after_a_success(failures: int) -> None:
     scenario(outside, test)
     gap = outside.moments[failures + 2] - outside.moments[failures + 1]
     assert gap == 0.5
+
+
+def test_people_are_told_which_calls_recur() -> None:
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [Call[str]("read", "read", every=30.0), Call[str]("update", "update")])
+        assert [(one.target, one.recurring) for one in calls.told(ITEM)] == [("read", True), ("update", False)]
+        await asyncio.sleep(2.0)
+        assert [(one.target, one.recurring) for one in calls.told(ITEM)] == [("read", True), ("update", False)]
+
+    scenario(Outside(), test)

@@ -8,26 +8,26 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import Key, ObjectMeta, OwnerReference, to_wire
-from seamark.core.apply import Answers, Applier
-from seamark.core.client import Client
-from seamark.core.controller import Wanted
-from seamark.core.errors import Conflict, Retry
-from seamark.core.expectations import Expectations
-from seamark.core.marks import missing_marks, patch_metadata, without_finalizer
-from seamark.core.metrics import Metrics
-from seamark.core.ownership import MANAGED_BY, ByLabels, ByReference
-from seamark.core.queue import Item
-from seamark.core.source import Informer
-from seamark.core.transport import Answer, Request
-from seamark.core.watch import Put, Restarted, Synced, Watch
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import Key, ObjectMeta, OwnerReference, to_wire
+from seamark_runtime.apply import Answers, Applier, Pruned
+from seamark_runtime.client import Client
+from seamark_runtime.controller import Wanted
+from seamark_runtime.errors import Conflict, Retry
+from seamark_runtime.expectations import Expectations
+from seamark_runtime.marks import change_metadata, missing_marks, without_finalizer
+from seamark_runtime.metrics import Metrics
+from seamark_runtime.ownership import MANAGED_BY, ByLabels, ByReference
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Informer
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.watch import Put, Restarted, Synced, Watch
 from tests.unit.core.scripted import ScriptedTransport, TopOfTheRange, body, failed, lamp, ok
 from tests.unit.core.test_waker import lamps_controller
 from tests.virtual_time import CLOCK, run
 
 OWNER = lamp("a", uid="u1")
-ITEM = Item("lamps", OWNER.key)
+ITEM = Request("lamps", OWNER.key)
 OWNERSHIP = ByReference()
 LABELS = ByLabels(manager="seamark", name_label="x/name", namespace_label="x/namespace")
 
@@ -47,7 +47,7 @@ OURS = live(OWNERSHIP.claim(OWNER, child()))
 class Bench:
     """An applier over a cache with these objects, and a server that answers so."""
 
-    def __init__(self, respond: Callable[[Request], Answer], *cached: ConfigMap) -> None:
+    def __init__(self, respond: Callable[[HttpRequest], Answer], *cached: ConfigMap) -> None:
         self.transport = ScriptedTransport(respond)
         client = Client(self.transport, manager="seamark")
         informer: Informer[Any] = Informer(Watch(client, ConfigMap, TopOfTheRange()))
@@ -65,9 +65,9 @@ class Bench:
 
         return run(program())
 
-    def prune(self, *existing: ConfigMap) -> bool:
-        async def program() -> bool:
-            return await self.applier.prune(ITEM, existing, ())
+    def prune(self, *existing: ConfigMap, lasting: bool = False) -> Pruned:
+        async def program() -> Pruned:
+            return await self.applier.prune(ITEM, existing, (), lasting=lasting)
 
         return run(program())
 
@@ -76,7 +76,7 @@ class Bench:
         return [request.method for request in self.transport.sent]
 
 
-def echo(request: Request) -> Answer:
+def echo(request: HttpRequest) -> Answer:
     sent = body(request)
     metadata = {"uid": "m1", **sent.get("metadata", {}), "name": "c", "namespace": "ns", "resourceVersion": "150"}
     return ok({**sent, "metadata": metadata})
@@ -170,14 +170,14 @@ def test_a_passing_failure_ends_the_pass_and_becomes_an_answer_when_it_lasts() -
 
 def test_a_prune_deletes_what_is_ours_as_it_was_seen() -> None:
     bench = Bench(lambda _request: ok({}), OURS)
-    assert bench.prune(OURS)
+    assert bench.prune(OURS) == Pruned(pending=True)
     (request,) = bench.transport.sent
     assert body(request)["preconditions"] == {"uid": "m1", "resourceVersion": "50"}
     assert bench.expectations.park(ITEM)
 
 
 def test_a_prune_of_what_is_gone_is_success_and_of_what_changed_is_a_conflict() -> None:
-    assert Bench(lambda _request: failed(404, "NotFound"), OURS).prune(OURS)
+    assert Bench(lambda _request: failed(404, "NotFound"), OURS).prune(OURS) == Pruned(pending=True)
     with pytest.raises(Conflict):
         Bench(lambda _request: failed(409, "Conflict"), OURS).prune(OURS)
 
@@ -185,9 +185,24 @@ def test_a_prune_of_what_is_gone_is_success_and_of_what_changed_is_a_conflict() 
 def test_what_is_going_already_is_not_deleted_again_but_still_there() -> None:
     going = replace(OURS, metadata=replace(OURS.metadata, deletion_timestamp="2026-01-01T00:00:00Z"))
     bench = Bench(lambda _request: ok({}), going)
-    assert bench.prune(going)
+    assert bench.prune(going) == Pruned(pending=True)
     assert bench.sent == []
-    assert not bench.prune()
+    assert bench.prune() == Pruned(pending=False)
+
+
+def test_a_refused_delete_is_an_answer_and_a_failing_one_becomes_it_when_it_lasts() -> None:
+    refused = Bench(lambda _request: failed(403, "Forbidden", "not on my watch"), OURS).prune(OURS)
+    (refusal,) = refused.refusals
+    assert (refused.pending, refusal.message) == (
+        True,
+        f"ConfigMap {OURS.key} is not deleted: not on my watch",
+    )
+    failing = Bench(lambda _request: failed(500, "InternalError", "on fire"), OURS)
+    with pytest.raises(Retry):
+        failing.prune(OURS)
+    lasting = failing.prune(OURS, lasting=True)
+    assert lasting.trouble is not None
+    assert len(lasting.refusals) == 1
 
 
 # ---- ownership
@@ -240,11 +255,17 @@ def test_a_mark_on_an_object_whose_spec_moved_on_is_a_conflict() -> None:
     moved = to_wire(replace(OWNER, metadata=replace(OWNER.metadata, generation=2)))
     transport = ScriptedTransport(lambda _request: ok(moved))
     with pytest.raises(Conflict):
-        run(patch_metadata(Client(transport, manager="x"), OWNER, {"finalizers": ["x/ours"]}))
+        run(change_metadata(Client(transport, manager="x"), OWNER, {"finalizers": ["x/ours"]}, lasting=False))
     sent = body(transport.sent[0])["metadata"]
     assert (sent["uid"], sent["resourceVersion"]) == ("u1", "1")
 
 
 def test_two_references_of_one_owner_are_one_owner() -> None:
     ref = OwnerReference(api_version="v1", kind="K", name="n", uid="u1")
-    assert set(OWNERSHIP.owners(child(owner_references=(ref, ref)))) == {"u1"}
+    assert set(OWNERSHIP.owners(child(owner_references=(ref, ref)))) == {OWNERSHIP.token(OWNER)}
+
+
+def test_what_refers_to_an_owner_from_another_namespace_is_not_its_child() -> None:
+    ref = OwnerReference(api_version="v1", kind="K", name="n", uid=OWNER.uid)
+    foreign = ConfigMap(metadata=ObjectMeta(name="c", namespace="elsewhere", owner_references=(ref,)))
+    assert OWNERSHIP.token(OWNER) not in set(OWNERSHIP.owners(foreign))

@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
-from seamark.api.meta import Key
-from seamark.core.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Client
-from seamark.core.errors import Conflict, Exists, Expired, Fenced, Gone, Refused, Retry, SeamarkError, Uncertain
-from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Client
+from seamark_runtime.errors import Conflict, Exists, Expired, Fenced, Gone, Refused, Retry, SeamarkError, Uncertain
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 from tests.unit.core.scripted import Lamp, ScriptedTransport, body, failed, lamp, ok, wire
 from tests.virtual_time import run
 
@@ -24,7 +25,7 @@ def client(answer: Answer | BaseException, **options: Any) -> Client:
     return Client(ScriptedTransport(lambda _request: answer), manager="test", **options)
 
 
-def sent(made: Client) -> Request:
+def sent(made: Client) -> HttpRequest:
     transport = made.transport
     assert isinstance(transport, ScriptedTransport)
     (request,) = transport.sent
@@ -98,6 +99,8 @@ def test_a_refusal_has_the_servers_words_and_fields() -> None:
         ({"Retry-After": "7"}, {}, 7.0),
         ({}, {"retryAfterSeconds": 3}, 3.0),
         ({"Retry-After": "7"}, {"retryAfterSeconds": 3}, 7.0),
+        ({"Retry-After": "9" * 400}, {}, 300.0),
+        ({}, {"retryAfterSeconds": 1e9}, 300.0),
         ({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {}, None),
         ({}, {}, None),
     ],
@@ -231,7 +234,7 @@ def test_a_delete_of_an_object_as_it_was_seen_conflicts_with_any_change_since() 
 
 
 def test_a_list_follows_its_pages_to_the_end() -> None:
-    def page(request: Request) -> Answer:
+    def page(request: HttpRequest) -> Answer:
         if request.query.get("continue") == "more":
             return ok({"metadata": {"resourceVersion": "9"}, "items": [wire("c")]})
         return ok({"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [wire("a"), wire("b")]})
@@ -247,3 +250,20 @@ def test_what_a_typed_object_does_not_know_is_not_read() -> None:
     obj = run(client(ok(answer)).get(Lamp, A))
     assert "future" not in json.dumps({"spec": str(obj.spec)})
     assert not hasattr(obj.metadata, "managed_fields")
+
+
+def test_an_apply_escapes_what_yaml_refuses() -> None:
+    """The API server parses an apply as YAML: with a control character in it, it would refuse the status each time."""
+    text = "a\x00\x1f\x7f\x80\x85\x9f\u2028\ufffe\U0001f600é\n"
+    made = client(ok(wire()))
+    run(made.apply(Lamp, A, {"status": {"text": text}}, "status"))
+    raw = sent(made).body
+    assert yaml.safe_load(raw)["status"]["text"] == text
+    assert json.loads(raw)["status"]["text"] == text
+
+
+def test_an_answer_about_another_object_is_no_answer() -> None:
+    with pytest.raises(Retry, match="it is another object"):
+        run(client(ok(wire("b"))).get(Lamp, A))
+    with pytest.raises(Uncertain, match="it is another object"):
+        run(client(ok({"kind": "List", "items": [None]})).merge_patch(Lamp, A, {}))

@@ -7,11 +7,11 @@ from random import Random
 
 from prometheus_client import Counter, generate_latest
 
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 from tests.virtual_time import CLOCK, run
 
 

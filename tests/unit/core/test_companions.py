@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 from tests.virtual_time import CLOCK, run
 
 

@@ -10,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.meta import Condition
-from seamark.core.conditions import LONGEST_MESSAGE, NEVER, Awaited, ConditionType, Stamp, Statements, flips, still_true
+from seamark_runtime.api.meta import Condition
+from seamark_runtime.conditions import (
+    LONGEST_MESSAGE,
+    NEVER,
+    Awaited,
+    ConditionMap,
+    ConditionType,
+    Stamp,
+    flips,
+    still_true,
+)
 
 LIT = ConditionType("Lit", meaning="It shines", reasons={"On": "x", "Off": "x", "Asking": "x", "Pending": "x"})
 WARM = ConditionType("Warm", meaning="It is warm", reasons={"Hot": "x", "Cold": "x", "Asking": "x", "Pending": "x"})
@@ -157,8 +166,8 @@ def test_through_any_history_the_summary_is_as_bad_as_the_worst_that_is_said(his
 
 
 def test_flips_are_pairs_of_different_status_and_new_conditions_have_no_past() -> None:
-    old: Statements = {("", "Lit"): said(LIT.true("On")), ("", "Warm"): said(WARM.true("Hot"))}
-    new: Statements = {**old, ("", "Lit"): said(LIT.false("Off", "")), ("entry", "Lit"): said(LIT.true("On"))}
+    old: ConditionMap = {("", "Lit"): said(LIT.true("On")), ("", "Warm"): said(WARM.true("Hot"))}
+    new: ConditionMap = {**old, ("", "Lit"): said(LIT.false("Off", "")), ("entry", "Lit"): said(LIT.true("On"))}
     assert flips(old, new) == [(old["", "Lit"], new["", "Lit"]), (None, new["entry", "Lit"])]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import select
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
-from seamark.core import connection
-from seamark.core.connection import Connection, Load, connect, from_kubeconfig, in_cluster
-from seamark.core.errors import UserError
+from seamark_runtime import connection
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import Connection, Load, connect, from_kubeconfig, in_cluster
+from seamark_runtime.errors import UserError
+from seamark_runtime.renewal import Renewal
 
 
 def kubeconfig(
@@ -143,6 +147,56 @@ def test_an_exec_plugin_that_fails_is_named(tmp_path: Path) -> None:
         loaded(path)
 
 
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [({}, "neither a token nor a certificate"), ({"clientCertificateData": "x"}, "neither a token nor a certificate")],
+)
+def test_an_exec_plugin_without_credentials_is_named(tmp_path: Path, status: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=f"{words}.* gave no credentials: run it by hand"):
+        loaded(kubeconfig(tmp_path, user=plugin(tmp_path, status)))
+
+
+def test_an_exec_plugin_may_give_a_certificate(tmp_path: Path) -> None:
+    status = {"clientCertificateData": "certificate", "clientKeyData": "key"}
+    found = loaded(kubeconfig(tmp_path, user=plugin(tmp_path, status)))
+    assert (found.certificate_pem, found.key_pem, found.token) == ("certificate", "key", "")
+
+
+def test_an_exec_plugin_that_hangs_is_killed_with_its_group_at_the_deadline(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    os.mkfifo(told)
+    script = tmp_path / "sleeps.sh"
+    script.write_text(f"sleep 600 &\necho $$ $! > {told}\nwait\n")
+    user = {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": "/bin/sh",
+            "args": [str(script)],
+            "interactiveMode": "Never",
+        }
+    }
+    path = kubeconfig(tmp_path, user=user)
+
+    async def program() -> None:
+        renewal = Renewal(connect(path), _unused, SystemClock())
+        loading = asyncio.get_running_loop().create_task(renewal.first())
+        plugin_pid, child_pid = map(int, (await asyncio.to_thread(told.read_text)).split())
+        child = os.pidfd_open(child_pid)  # readable when the process has ended
+        loading.cancel()  # what the deadline of a load does
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        with pytest.raises(ProcessLookupError):  # reaped: not even a zombie
+            os.kill(plugin_pid, 0)
+        assert select.select([child], [], [], 10.0)[0] == [child]
+        os.close(child)
+
+    asyncio.run(program())
+
+
+async def _unused(_connection: Connection) -> None:
+    raise AssertionError("a plugin that hangs gives no connection")
+
+
 def test_no_kubeconfig_says_where_it_was_looked_for_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no kubeconfig at .*/nowhere: name one with --kubeconfig"):
         loaded(str(tmp_path / "nowhere"))
@@ -206,8 +260,9 @@ def test_a_connection_shows_no_secret() -> None:
     assert "K3Y" not in shown
 
 
-def test_only_a_token_can_change_without_new_connections() -> None:
+def test_a_token_and_where_the_operator_is_can_change_without_new_connections() -> None:
     one = Connection("https://x", ca_pem="A", token="1")
+    assert one.same_channel(Connection("https://x", ca_pem="A", token="1", operator="http://127.0.0.1:1"))
     assert one.same_channel(Connection("https://x", ca_pem="A", token="2"))
     assert not one.same_channel(Connection("https://x", ca_pem="B", token="1"))
 

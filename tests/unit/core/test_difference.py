@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from seamark.api.meta import Object, ObjectMeta, OwnerReference, Resource, Wire, to_wire
-from seamark.core.difference import difference
+from seamark_runtime.api.meta import Object, ObjectMeta, OwnerReference, Resource, Wire, to_wire
+from seamark_runtime.difference import difference
 
 
 class Port(Wire, frozen=True, kw_only=True):

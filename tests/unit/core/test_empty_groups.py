@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import Key
 from seamark.api.sample import Greeting
-from seamark.core.cache import Index
-from seamark.core.controller import Group, Wanted
-from seamark.core.source import Reports
 from seamark.families.sample.family import GREETING
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import Key
+from seamark_runtime.cache import Index
+from seamark_runtime.controller import CollectionController, Wanted
+from seamark_runtime.source import Collection
 from tests.unit.core.small_world import SmallWorld, world
 
 ALL = Index(ConfigMap, lambda _one: ("all",), "all of them")
 
 
-def counting(reports: Reports[int]) -> Group[int]:
-    return Group(
+def counting(reports: Collection[int]) -> CollectionController[int]:
+    return CollectionController(
         name="counts",
         keyed={Greeting: lambda greeting: (Key("", "all"), greeting.key)},
         reads=(ConfigMap,),
@@ -30,7 +30,7 @@ def counting(reports: Reports[int]) -> Group[int]:
 
 
 def test_the_coming_of_the_only_thing_that_it_reads_wakes_it() -> None:
-    reports: Reports[int] = Reports("counts")
+    reports: Collection[int] = Collection("counts")
 
     async def test(small: SmallWorld) -> None:
         async with small.operating(counting(reports)):
@@ -47,8 +47,8 @@ def test_the_coming_of_the_only_thing_that_it_reads_wakes_it() -> None:
 
 def test_nothing_is_remembered_of_a_key_to_which_nobody_belongs() -> None:
     async def test(small: SmallWorld) -> None:
-        async with small.operating(counting(Reports("counts"))) as operator:
-            known = operator.loop.waker.dependencies
+        async with small.operating(counting(Collection("counts"))) as operator:
+            known = operator.loop.router.reads
             for number in range(20):
                 await small.greet(f"churn-{number}")
             await asyncio.sleep(1)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from seamark.api.meta import Condition
-from seamark.core.client import Client
-from seamark.core.events import WINDOW, Events, Notice
-from seamark.core.metrics import Metrics
-from seamark.core.transport import Answer, Request
+from seamark_runtime.api.meta import Condition
+from seamark_runtime.client import Client
+from seamark_runtime.events import WINDOW, Events, Notice
+from seamark_runtime.metrics import Metrics
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.core.scripted import ScriptedTransport, body, failed, lamp, ok
 from tests.virtual_time import CLOCK, run, settle
 
@@ -24,13 +24,15 @@ def ready(status: str, message: str = "words", time: str = "2026-01-01T00:00:00Z
     return Condition(type="Ready", status=status, reason="Because", message=message, last_transition_time=time)
 
 
-def taken(_request: Request) -> Answer:
+def taken(_request: HttpRequest) -> Answer:
     return ok({"metadata": {"name": "e"}}, 201)
 
 
 def told(
-    test: Callable[[Events], Coroutine[Any, Any, None]], respond: Callable[[Request], Answer] = taken, limit: int = 1000
-) -> tuple[list[Request], Metrics]:
+    test: Callable[[Events], Coroutine[Any, Any, None]],
+    respond: Callable[[HttpRequest], Answer] = taken,
+    limit: int = 1000,
+) -> tuple[list[HttpRequest], Metrics]:
     transport, metrics = ScriptedTransport(respond), Metrics()
 
     async def program() -> None:
@@ -88,7 +90,7 @@ def test_an_event_says_what_about_whom_and_from_whom() -> None:
     assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
 
 
-def notices(*moments: float) -> list[Request]:
+def notices(*moments: float) -> list[HttpRequest]:
     async def test(events: Events) -> None:
         for moment in moments:
             await asyncio.sleep(moment - CLOCK.monotonic())
@@ -128,7 +130,7 @@ async def _once(events: Events) -> None:
 
 
 def test_a_series_whose_event_the_server_has_forgotten_begins_with_a_new_event() -> None:
-    def forgetful(request: Request) -> Answer:
+    def forgetful(request: HttpRequest) -> Answer:
         return failed(404, "NotFound") if request.method == "PATCH" else taken(request)
 
     async def test(events: Events) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from seamark.api.meta import Key
-from seamark.core.expectations import Expectations
-from seamark.core.queue import Item
-from seamark.core.source import Informer
-from seamark.core.watch import Progress, Put, Removed, Restarted, Synced
+from seamark_runtime.api.meta import Key
+from seamark_runtime.expectations import Expectations
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Informer
+from seamark_runtime.watch import Progress, Put, Removed, Restarted, Synced
 from tests.unit.core.scripted import Lamp, lamp
 from tests.unit.core.test_source import A, synced
 
-ITEM, OTHER = Item("lamps", A), Item("lamps", Key("ns", "other"))
+ITEM, OTHER = Request("lamps", A), Request("lamps", Key("ns", "other"))
 
 
-def expecting(informer: Informer[Lamp], bound: float = 10.0) -> tuple[Expectations, list[Item]]:
-    woken: list[Item] = []
+def expecting(informer: Informer[Lamp], bound: float = 10.0) -> tuple[Expectations, list[Request]]:
+    woken: list[Request] = []
     expectations = Expectations(woken.append, bound)
     expectations.attach(informer)
     return expectations, woken

@@ -6,19 +6,19 @@ import asyncio
 from collections.abc import Hashable
 from random import Random
 
-from seamark.api.core import ConfigMap
-from seamark.api.meta import Key
-from seamark.core.client import Client
-from seamark.core.follow import Follower, Unreadable
-from seamark.core.queue import Item
-from seamark.core.source import Absent, Fresh, NotYet, Source
-from seamark.core.transport import Answer, Request
-from seamark.core.view import Dependencies, View
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import Client
+from seamark_runtime.follow import Follower, Unreadable
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Absent, Fresh, NotYet, Source
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.view import RecordedReads, View
 from tests.unit.core.scripted import ScriptedTransport, failed, ok
 from tests.virtual_time import run, settle
 
 KEY = Key("ns", "certificate")
-ITEM = Item("readers", Key("ns", "reader"))
+ITEM = Request("readers", Key("ns", "reader"))
 
 
 class Followed:
@@ -26,13 +26,13 @@ class Followed:
 
     def __init__(self) -> None:
         self.answer: Answer = ok({"metadata": {"name": "certificate", "namespace": "ns", "uid": "1"}})
-        self.requests: list[Request] = []
+        self.requests: list[HttpRequest] = []
         client = Client(ScriptedTransport(self._reply), manager="test")
         self.follower = Follower(client, ConfigMap, Random(1), every=10)
         self.told: list[Hashable] = []
         self.follower.subscribe(self._heard)
 
-    def _reply(self, request: Request) -> Answer:
+    def _reply(self, request: HttpRequest) -> Answer:
         self.requests.append(request)
         return self.answer
 
@@ -87,7 +87,7 @@ def test_absence_and_refusal_are_facts_and_a_passing_failure_is_none() -> None:
 def test_following_ends_when_nobody_reads_it_any_more() -> None:
     async def story() -> None:
         world = Followed()
-        dependencies = Dependencies()
+        dependencies = RecordedReads()
         view = View({}, 0.0, {ConfigMap: world.follower})
         view.one(ConfigMap, KEY)
         dependencies.record(ITEM, view.reads)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamark.core import garbage
+from seamark_runtime import garbage
 
 
 @pytest.fixture(autouse=True)

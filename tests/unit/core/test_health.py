@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.core.health import HealthServer, local
-from seamark.core.metrics import Metrics, watch_lag
+from seamark_runtime.errors import UserError
+from seamark_runtime.health import HealthServer, local
+from seamark_runtime.metrics import Metrics, watch_lag
 from tests.virtual_time import run
 
 Ask = Callable[..., Coroutine[Any, Any, tuple[int, str]]]
@@ -91,7 +91,7 @@ def test_the_log_level_is_changed_from_this_machine_only(caller: str, allowed: b
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999", "nowhere.invalid:80"])
 def test_an_address_that_cant_be_served_is_a_mistake_that_says_what_to_do(address: str) -> None:
     async def program() -> None:
-        with pytest.raises(UserError, match="--health-address"):
+        with pytest.raises(UserError, match="SEAMARK_HEALTH_ADDRESS"):
             await HealthServer(Metrics().registry, list).start(address)
 
     asyncio.run(program())

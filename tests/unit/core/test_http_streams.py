@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from seamark.core.transport import NoAnswerError
+from seamark_runtime.transport import NoAnswerError
 from tests.unit.core.test_http import GET, to, transport
 from tests.unit.core.tls_server import serving
 
@@ -56,7 +56,7 @@ def test_a_stream_that_does_not_open_in_time_says_so() -> None:
 
     async def program() -> None:
         async with serving(None, never) as seen, transport(to(seen)) as made:
-            with pytest.raises(NoAnswerError, match="no answer within"):
+            with pytest.raises(NoAnswerError, match="no answer in time"):
                 async with made.stream(replace(GET, timeout=0.05)):
                     pass
 

@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from seamark.cluster.real.pki import Pki
-from seamark.core.connection import Connection
-from seamark.core.transport import NoAnswerError
-from tests.unit.core.test_http import GET, to, transport
+from seamark_cluster.real.pki import Pki
+from seamark_runtime.connection import Connection
+from seamark_runtime.errors import UserError
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.transport import HttpRequest, NoAnswerError
+from seamark_runtime.untrusted.names import api_path
+from tests.unit.core.test_http import GET, Steps, to, transport
 from tests.unit.core.tls_server import serving
+
+WATCH = HttpRequest("GET", api_path("/api/v1/watched"))
 
 
 @pytest.fixture
@@ -72,6 +77,71 @@ def test_a_new_client_certificate_is_used_from_then_on(pki: Pki) -> None:
             assert seen.subjects == ["carol", "dave"]
 
     asyncio.run(program())
+
+
+def test_a_certificate_read_in_the_middle_of_its_rotation_leaves_the_old_one_in_use(pki: Pki) -> None:
+    clock = Steps()
+
+    async def program() -> None:
+        async with serving(pki, ask_certificate=True) as seen:
+            (old, old_key), (new, new_key) = pki.client("carol"), pki.client("dave")
+            halves = [(old, old_key), (new, old_key), (new, new_key)]
+            loads = [to(seen, pki, certificate_pem=a.read_text(), key_pem=b.read_text()) for a, b in halves]
+
+            async def load() -> Connection:
+                return loads.pop(0)
+
+            made = await HttpTransport(load, clock=clock).open()  # type: ignore[arg-type]
+            for moment in (0, 61, 67):
+                clock.now = moment
+                assert (await made.send(GET)).status == 200
+            await made.close()
+            assert seen.subjects == ["carol", "carol", "dave"]
+
+    asyncio.run(program())
+
+
+def test_a_stream_goes_on_when_new_credentials_are_in_use(pki: Pki) -> None:
+    """Closed under it, a watch would wait for its idle time, and its kind would not be reconciled for minutes."""
+    clock, renewed = Steps(), asyncio.Event()
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        if request.path != WATCH.path:
+            return web.Response()
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"before")
+        await renewed.wait()
+        await response.write(b"after")
+        return response
+
+    async def program() -> None:
+        async with serving(pki, endless, ask_certificate=True) as seen:
+            pairs = [pki.client(name) for name in ("carol", "dave")]
+            loads = [to(seen, pki, certificate_pem=a.read_text(), key_pem=b.read_text()) for a, b in pairs]
+
+            async def load() -> Connection:
+                return loads.pop(0)
+
+            made = await HttpTransport(load, clock=clock).open()  # type: ignore[arg-type]
+            async with made.stream(WATCH) as stream:
+                chunks = stream.chunks()
+                assert await anext(chunks) == b"before"
+                clock.now = 61
+                assert (await made.send(GET)).status == 200
+                renewed.set()
+                assert await asyncio.wait_for(anext(chunks), 5) == b"after"
+            await made.close()
+            assert seen.subjects == ["carol", "dave"]
+
+    asyncio.run(program())
+
+
+def test_a_certificate_without_its_key_is_told_at_the_start(pki: Pki) -> None:
+    (certificate, _), (_, key) = pki.client("carol"), pki.client("dave")
+    mixed = Connection("https://127.0.0.1:1", certificate_pem=certificate.read_text(), key_pem=key.read_text())
+    with pytest.raises(UserError, match=r"can't be used .KEY_VALUES_MISMATCH."):
+        mixed.tls()
 
 
 def test_the_name_that_a_servers_certificate_must_have_can_differ_from_its_address(pki: Pki) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from seamark.api.meta import Key
-from seamark.core.client import Client
-from seamark.core.errors import Fenced
-from seamark.core.leader import Leader, LeaseSettings
-from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark_runtime.api.meta import Key
+from seamark_runtime.client import Client
+from seamark_runtime.clock import LoopClock, SuspendAwareClock, SystemClock
+from seamark_runtime.errors import Fenced
+from seamark_runtime.leader import Leader, LeaseSettings, process_identity
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 from tests.unit.core.scripted import Lamp, ScriptedTransport, body, failed, lamp, ok, wire
-from tests.virtual_time import CLOCK, elapsed, run
+from tests.virtual_time import CLOCK, EPOCH, elapsed, run
 
 SETTINGS = LeaseSettings(duration=15, renew=5, margin=3)
 
@@ -29,7 +30,7 @@ class LeaseServer:
         self.up = True
         self.transport = ScriptedTransport(self.answer)
 
-    def answer(self, request: Request) -> Answer | BaseException:  # noqa: PLR0911  one row per answer
+    def answer(self, request: HttpRequest) -> Answer | BaseException:  # noqa: PLR0911  one row per answer
         if "/leases" not in request.path:
             return ok(wire())
         if not self.up:
@@ -56,9 +57,18 @@ class LeaseServer:
         assert self.lease is not None
         return str(self.lease["spec"]["holderIdentity"])
 
-    def candidate(self, identity: str, settings: LeaseSettings = SETTINGS) -> Leader:
+    def candidate(self, identity: str, settings: LeaseSettings = SETTINGS, clock: SuspendAwareClock = CLOCK) -> Leader:
         client = Client(self.transport, manager="seamark", timeout=4)
-        return Leader(client, Key("seamark-system", "seamark"), identity, CLOCK, settings)
+        return Leader(client, Key("seamark-system", "seamark"), identity, clock, settings)
+
+
+class SuspendedMachine(LoopClock):
+    """The loop's timers do not run on while the machine is suspended; `boottime` does."""
+
+    suspended = 0.0
+
+    def boottime(self) -> float:
+        return self.monotonic() + self.suspended
 
 
 def scenario(test: Callable[[LeaseServer], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -146,6 +156,61 @@ async def test_the_deadline_counts_from_before_the_renewal_was_sent(server: Leas
     assert elapsed() == 4  # a read and a create
     assert leader.remaining() == 8
     task.cancel()
+
+
+@scenario
+async def test_a_candidate_counts_a_leases_age_from_the_response_that_showed_it(server: LeaseServer) -> None:
+    first, second = server.candidate("a"), server.candidate("b")
+    running = asyncio.create_task(first.run())
+    await first.gained()
+    running.cancel()  # it hangs: no renewal, no goodbye
+    server.transport.delay = 3.5
+    other = asyncio.create_task(second.run())
+    await asyncio.sleep(3.5)
+    shown = elapsed()
+    server.transport.delay = 0
+    await second.gained()
+    assert elapsed() - shown >= SETTINGS.duration
+    other.cancel()
+
+
+@scenario
+async def test_a_leader_whose_machine_was_suspended_writes_nothing_when_it_is_resumed(server: LeaseServer) -> None:
+    clock = SuspendedMachine(EPOCH)
+    leader = server.candidate("a", clock=clock)
+    client = Client(server.transport, manager="seamark", fence=leader)
+    running = asyncio.create_task(leader.run())
+    await leader.gained()
+    lost = asyncio.create_task(leader.lost())
+    clock.suspended = 3600
+    assert not leader.leading
+    with pytest.raises(Fenced):
+        await client.create(lamp("a"))
+    await leader.gained()  # its own renewal finds that nobody else has taken the lease
+    await asyncio.wait_for(lost, 1)  # and all the same a term has ended: others may have led in between
+    running.cancel()
+
+
+@scenario
+async def test_whatever_goes_wrong_with_a_renewal_the_election_goes_on(server: LeaseServer) -> None:
+    answer, server.transport.respond = server.transport.respond, lambda _request: RuntimeError("not foreseen")
+    leader = server.candidate("a")
+    task = asyncio.create_task(leader.run())
+    await asyncio.sleep(10)
+    server.transport.respond = answer
+    await asyncio.wait_for(leader.gained(), 10)
+    task.cancel()
+
+
+def test_two_processes_of_one_host_and_one_number_have_two_identities() -> None:
+    one, two = process_identity(), process_identity()
+    assert one != two
+    assert len(one) <= 128, "events carry it as reportingInstance"
+
+
+def test_the_machines_clock_of_leases_counts_from_its_boot() -> None:
+    clock = SystemClock()
+    assert clock.boottime() >= clock.monotonic() - 1  # it has stood still for no longer than the other
 
 
 @scenario

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.leader import Leader
-from seamark.core.operator import Operator, World
-from seamark.core.settings import Settings
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.leader import Leader
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
 from tests.virtual_time import CLOCK, run
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import structlog
 
-from seamark.core import log
-from seamark.core.redaction import HIDDEN, redact
+from seamark_runtime import log
+from seamark_runtime.redaction import HIDDEN, redact
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl"
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIIrY\n-----END EC PRIVATE KEY-----"

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seamark.core.errors import Refused
-from seamark.core.transport import Answer, Request
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
+from seamark_runtime.errors import Refused
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.core.scripted import failed
 from tests.unit.core.small_world import CONFIG_MAPS, GREETINGS, SmallWorld
 from tests.unit.core.small_world import world as any_world
@@ -109,7 +109,7 @@ def test_children_and_marks_are_written_in_the_name_that_is_declared() -> None:
 def test_while_the_finalizer_is_refused_nothing_happens_outside() -> None:
     board = SlowBoard()
 
-    def refuse(request: Request) -> Answer | None:
+    def refuse(request: HttpRequest) -> Answer | None:
         return failed(403, "Forbidden") if request.path == f"{GREETINGS}/a" and request.writes else None
 
     async def test(small: SmallWorld) -> None:

@@ -6,9 +6,15 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from seamark.core.transport import Answer, NoAnswerError, Request
+from seamark.api.sample import Greeting
 from seamark.families.sample.controller import controller
 from seamark.families.sample.reconcile import judge
+from seamark_runtime.api.core import ConfigMap, Secret
+from seamark_runtime.api.meta import Key
+from seamark_runtime.controller import CollectionController, Wanted
+from seamark_runtime.source import Collection
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
+from seamark_runtime.view import View
 from tests.unit.core.scripted import failed
 from tests.unit.core.small_world import CONFIG_MAPS, GREETINGS, SmallWorld
 from tests.unit.core.test_loop import SlowBoard, world
@@ -30,7 +36,7 @@ def test_no_key_is_looked_at_before_every_source_has_synced() -> None:
             await asyncio.sleep(30)
             assert seen == []
             assert operator.missing() == ["waiting for configmaps"]
-            assert operator.loop.waker.missing() == {"greetings": ["configmaps"]}
+            assert operator.loop.router.missing() == {"greetings": ["configmaps"]}
             small.wire.silent = set()
             await asyncio.sleep(3)
             assert len(seen) >= 1
@@ -61,7 +67,7 @@ def test_a_bug_on_one_object_is_confessed_there_and_delays_no_other() -> None:
 
 
 def test_a_passing_failure_is_told_only_when_it_lasts() -> None:
-    def broken(request: Request) -> Answer | None:
+    def broken(request: HttpRequest) -> Answer | None:
         return failed(500, "InternalError", "etcd is on fire") if request.path == CONFIG_MAPS else None
 
     async def test(small: SmallWorld) -> None:
@@ -80,9 +86,9 @@ def test_a_passing_failure_is_told_only_when_it_lasts() -> None:
 
 
 def test_a_write_without_an_answer_is_looked_for_and_not_repeated_blindly() -> None:
-    lost: list[Request] = []
+    lost: list[HttpRequest] = []
 
-    def lose(request: Request) -> NoAnswerError | None:
+    def lose(request: HttpRequest) -> NoAnswerError | None:
         if request.path == CONFIG_MAPS and request.method == "POST" and not lost:
             lost.append(request)
             return NoAnswerError("cut")
@@ -144,3 +150,140 @@ def test_two_runs_give_identical_bytes() -> None:
     assert first.wire.bodies == second.wire.bodies
     assert first.wire.written == second.wire.written
     assert len(first.wire.bodies) > 9
+
+
+def test_what_a_failed_pass_has_read_is_followed_no_longer_than_the_object_is_there() -> None:
+    """45 Secrets are read by a pass that raises before it is done."""
+
+    def observe(view: View, greeting: Greeting, _results: Any) -> Any:
+        for number in range(45 if greeting.spec.text == "crash" else 1):
+            view.one(Secret, Key("default", f"{greeting.spec.text}-{number}"))
+        raise ValueError("no")
+
+    async def test(small: SmallWorld) -> None:
+        reader = replace(controller(SlowBoard()), observe=observe, singles=(Secret,))
+        async with small.operating(reader) as operator:
+            follower = operator.followers[Secret]
+            await small.greet("bad", text="crash")
+            await asyncio.sleep(1)
+            assert len(follower) == 45
+            await small.change("bad", text="other")
+            await asyncio.sleep(1)
+            assert len(follower) == 1
+            await small.ask("DELETE", f"{GREETINGS}/bad")
+            await asyncio.sleep(200)
+            assert len(follower) == 0
+
+    world(test)
+
+
+def test_a_failed_pass_comes_again_when_what_it_has_read_changes() -> None:
+    seen: list[float] = []
+
+    def observe(view: View, _greeting: Greeting, _results: Any) -> Any:
+        seen.append(elapsed())
+        if view.get(ConfigMap, Key("default", "cause")) is None:
+            raise ValueError("no")
+        return None
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(replace(controller(SlowBoard()), observe=observe)):
+            await small.greet("a")
+            await asyncio.sleep(600)  # it comes again every two minutes by now
+            before = elapsed()
+            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cause"}}
+            await small.ask("POST", CONFIG_MAPS, body)
+            await asyncio.sleep(1)
+            assert seen[-1] >= before
+
+    world(test)
+
+
+def test_what_a_group_has_read_for_a_key_that_is_no_more_is_followed_no_longer() -> None:
+    def observe(view: View, key: Key, _results: Any) -> None:
+        view.one(Secret, Key("default", key.name))
+
+    group: CollectionController[None] = CollectionController(
+        name="secrets",
+        desire=lambda _seen: Wanted(),
+        keyed={Greeting: lambda greeting: (greeting.key,)},
+        observe=observe,
+        report=lambda _seen, _answers: {},
+        reports=Collection[str]("secrets"),
+        singles=(Secret,),
+    )
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(group) as operator:
+            await small.greet("a")
+            await asyncio.sleep(1)
+            assert len(operator.followers[Secret]) == 1
+            await small.ask("DELETE", f"{GREETINGS}/a")
+            await asyncio.sleep(1)
+            assert len(operator.followers[Secret]) == 0
+
+    world(test)
+
+
+def test_a_collection_that_fails_is_reported_on_the_objects_that_belong_to_it() -> None:
+    def observe(_view: View, key: Key, _results: Any) -> None:
+        assert key.name != "crash"
+
+    group: CollectionController[None] = CollectionController(
+        name="texts",
+        desire=lambda _seen: Wanted(),
+        keyed={Greeting: lambda greeting: (Key("", greeting.spec.text),)},
+        observe=observe,
+        report=lambda _seen, _answers: {},
+        reports=Collection[str]("texts"),
+    )
+
+    async def test(small: SmallWorld) -> None:
+        async with small.operating(group):
+            for name, text in (("a", "crash"), ("b", "crash"), ("c", "hello")):
+                await small.greet(name, text=text)
+            await asyncio.sleep(60)
+            events = (await small.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+            told = {(one["regarding"]["name"], one["reason"]) for one in events}
+            assert told == {("a", "InternalError"), ("b", "InternalError")}
+
+    world(test)
+
+
+def test_a_key_function_that_raises_concerns_its_object_alone() -> None:
+    seen: list[str] = []
+
+    def keys(greeting: Greeting) -> tuple[Key, ...]:
+        return (Key("", str(int(greeting.spec.text))),)
+
+    def observe(_view: View, key: Key, _results: Any) -> None:
+        seen.append(key.name)
+
+    group: CollectionController[None] = CollectionController(
+        name="numbers",
+        desire=lambda _seen: Wanted(),
+        keyed={Greeting: keys},
+        observe=observe,
+        report=lambda _seen, _answers: {},
+        reports=Collection[str]("numbers"),
+    )
+
+    async def test(small: SmallWorld) -> None:
+        await small.greet("early", text="no number")
+        async with small.operating(group) as operator:
+            await small.greet("late", text="no number")
+            await small.greet("good", text="7")
+            await asyncio.sleep(60)
+            assert seen == ["7"]
+            assert operator.quiet
+            events = (await small.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events"))["items"]
+            assert sorted((one["regarding"]["name"], one["reason"]) for one in events) == [
+                ("early", "Unreadable"),
+                ("late", "Unreadable"),
+            ]
+            assert "invalid literal for int" in events[0]["note"]
+            await small.change("late", text="8")
+            await asyncio.sleep(1)
+            assert seen == ["7", "8"]
+
+    world(test)

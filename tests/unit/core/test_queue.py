@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.meta import Key
-from seamark.core.backoff import Backoff
-from seamark.core.queue import SPARE, Item, Queue
+from seamark_runtime.api.meta import Key
+from seamark_runtime.backoff import Backoff
+from seamark_runtime.queue import SPARE, Queue, Request
 from tests.unit.core.scripted import TopOfTheRange
 from tests.virtual_time import NothingLeft, elapsed, run, settle
 
 
-def item(name: str, namespace: str = "ns", kind: str = "lamps") -> Item:
-    return Item(kind, Key(namespace, name))
+def item(name: str, namespace: str = "ns", kind: str = "lamps") -> Request:
+    return Request(kind, Key(namespace, name))
 
 
 A, B, C = item("a"), item("b"), item("c")
@@ -41,7 +41,7 @@ def scenario(test: Callable[[Queue], Coroutine[Any, Any, None]]) -> Callable[[],
     return runs
 
 
-async def drained(queue: Queue) -> list[Item]:
+async def drained(queue: Queue) -> list[Request]:
     taken = []
     while len(queue):
         taken.append(await queue.take())
@@ -236,19 +236,20 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS, workers=st.integers(1, 4), seed=st.integers(0, 99))
-def test_no_key_is_in_two_workers_and_none_is_lost(steps: list[Any], workers: int, seed: int) -> None:
+@given(steps=STEPS, workers=st.integers(1, 4), seed=st.integers(0, 99), each=st.sampled_from([1.0, 2.0, float("inf")]))
+def test_no_key_is_in_two_workers_and_none_is_lost(steps: list[Any], workers: int, seed: int, each: float) -> None:
     async def program() -> None:
-        queue, random = Queue(Random(seed)), Random(seed)
-        holding: set[Item] = set()
-        served: dict[Item, float] = {}
-        wanted: dict[Item, float] = {}
+        queue, random = Queue(Random(seed), each=each), Random(seed)
+        holding: set[Request] = set()
+        served: dict[Request, float] = {}
+        wanted: dict[Request, float] = {}
 
         async def work() -> None:
             while True:
                 key = await queue.take()
                 assert key not in holding
                 holding.add(key)
+                assert sum(other.key.namespace == key.key.namespace for other in holding) <= each
                 served[key] = elapsed()
                 await asyncio.sleep(random.random())
                 holding.discard(key)
@@ -287,3 +288,34 @@ async def test_times_that_count_no_more_are_not_kept_until_they_come(queue: Queu
     assert len(queue._heap) < 2 * SPARE
     await asyncio.sleep(6)
     assert await drained(queue) == [A]
+
+
+def test_so_many_keys_of_one_namespace_are_in_workers_and_the_next_worker_is_for_another() -> None:
+    async def program() -> None:
+        queue = Queue(Random(0), each=2)
+        began: list[tuple[str, float]] = []
+
+        async def work() -> None:
+            while True:
+                key = await queue.take()
+                began.append((key.key.name, elapsed()))
+                await asyncio.sleep(1)
+                queue.done(key)
+
+        tasks = [asyncio.create_task(work()) for _ in range(4)]
+        for number in range(4):
+            queue.add(item(f"a{number}", "tenant-a"))
+        await asyncio.sleep(0.5)
+        queue.add(item("b", "tenant-b"))
+        for number in range(3):
+            queue.add(item(f"cluster{number}", ""))
+        await asyncio.sleep(5)
+        assert [began[0], began[1]] == [("a0", 0), ("a1", 0)]
+        assert {name for name, at in began if at == 0.5} == {"b", "cluster0"}
+        assert {name for name, at in began if at == 1} == {"a2", "cluster1"}
+        assert len(began) == 8
+        assert queue.idle
+        for task in tasks:
+            task.cancel()
+
+    run(program())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.api.core import ConfigMap, Namespace
-from seamark.core.controller import Controller, Group, Wanted
-from seamark.core.rbac import Grant, by_namespace, grants, leader_grants, rules
-from seamark.core.scope import Scope
-from seamark.core.source import Reports
-from seamark.core.status import ByManager
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
+from seamark_runtime.api.core import ConfigMap, Namespace
+from seamark_runtime.controller import CollectionController, Controller, Wanted
+from seamark_runtime.rbac import Grant, by_namespace, grants, leader_grants, rules
+from seamark_runtime.scope import Scope
+from seamark_runtime.source import Collection
+from seamark_runtime.status import ByManager
 from tests.unit.core.scripted import Lamp
 
 
@@ -57,13 +57,13 @@ def test_what_is_followed_in_one_namespace_is_granted_there_only() -> None:
 
 
 def test_a_group_writes_no_status() -> None:
-    group: Group[Any] = Group(
+    group: CollectionController[Any] = CollectionController(
         name="zones",
         desire=lambda _seen: Wanted(),
         keyed={Lamp: lambda _obj: ()},
         observe=lambda _view, _key, _results: None,
         report=lambda _seen, _answers: {},
-        reports=Reports("zones"),
+        reports=Collection("zones"),
     )
     assert {grant.resource for grant in grants(group)} == {"lamps"}
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 import pytest
 
-from seamark.cluster.real.ports import Ports
-from seamark.core.errors import UserError
-from seamark.core.resolver import Resolver, heard
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark.providers.dns.server import MemoryServer
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.errors import UserError
+from seamark_runtime.resolver import Resolver, heard
 
 HERE = "127.0.0.1"
 
@@ -28,7 +28,7 @@ def asked(host: str) -> tuple[str, ...]:
             try:
                 return await Resolver(f"{HERE}:{port}").lookup(host)
             finally:
-                await server.close()
+                server.close()
 
     return asyncio.run(story())
 

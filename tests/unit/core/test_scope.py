@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from seamark.api.core import ConfigMap
 from seamark.api.sample import Greeting
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.operator import Operator, World
-from seamark.core.scope import EVERYTHING, Scope, widest
-from seamark.core.settings import Settings
 from seamark.families.sample.board import MemoryBoard
 from seamark.families.sample.controller import controller
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.scope import EVERYTHING, Scope, widest
+from seamark_runtime.settings import Settings
 from tests.virtual_time import CLOCK, run
 
 OURS = Scope.labelled({"b": "2", "a": "1"}, "home")

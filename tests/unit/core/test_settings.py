@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.core.settings import Settings, declared, load
+from seamark_runtime.errors import UserError
+from seamark_runtime.settings import Settings, declared, load
 
 
 def settings(file: str = "", environment: dict[str, str] | None = None, **flags: Any) -> Settings:
@@ -69,8 +69,8 @@ def test_an_empty_file_says_nothing(file: Any) -> None:
         ("worker: 1", "unknown setting 'worker': known are"),
         ("just words", "must be a map of names to values"),
         ("- a", "must be a map of names to values"),
-        ("a: {b", "is no YAML"),
-        ("a: \tb: c", "is no YAML"),
+        ("a: {b", "not valid YAML"),
+        ("a: \tb: c", "not valid YAML"),
         ("workers: null", "workers is None, but expected `int`"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_file_that_is_a_directory_or_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="directory"):
         settings(str(tmp_path))
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(UserError, match="is no YAML"):
+    with pytest.raises(UserError, match="'utf-8' codec"):
         settings(str(tmp_path / "binary"))
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from seamark.api.core import ConfigMap
 from seamark.api.sample import Greeting
-from seamark.core.conditions import Stamp
-from seamark.core.controller import Controller, Wanted
-from seamark.core.rbac import Grant, grants
-from seamark.core.status import Silent
+from seamark_runtime.api.core import ConfigMap
+from seamark_runtime.conditions import Stamp
+from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.rbac import Grant, grants
+from seamark_runtime.status import NoStatus
 
 
 def test_nothing_ever_differs() -> None:
-    mode = Silent()
-    said = mode.said(object(), None)
+    mode = NoStatus()
+    said = mode.published(object(), None)
     assert mode.stamped(None, said, Stamp(1, "now")) == said
-    assert mode.statements(said) == {}
+    assert mode.condition_map(said) == {}
     assert mode.conditions == ()
 
 
@@ -26,7 +26,7 @@ def test_its_role_has_no_status_to_patch() -> None:
         desire=lambda _seen: Wanted(),
         judge=lambda _seen, _answers: None,
         children=(ConfigMap,),
-        status=Silent(),
+        status=NoStatus(),
     )
     group = Greeting.RESOURCE.group
     assert {grant for grant in grants(silent) if grant.group == group} == {

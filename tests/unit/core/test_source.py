@@ -5,12 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from seamark.api.meta import Key
-from seamark.core.cache import Index
-from seamark.core.client import Client
-from seamark.core.errors import Gone, Refused, Retry
-from seamark.core.source import SYNCED, Absent, Facts, Fresh, Informer, NotYet, Reports, Source, Stale
-from seamark.core.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number
+from seamark_runtime.api.meta import Key
+from seamark_runtime.cache import Index
+from seamark_runtime.client import Client
+from seamark_runtime.errors import Gone, Refused, Retry
+from seamark_runtime.source import SYNCED, Absent, Collection, Facts, Fresh, Informer, NotYet, Source, Stale
+from seamark_runtime.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number
 from tests.unit.core.scripted import Lamp, ScriptedTransport, lamp
 
 BY_COLOR = Index(Lamp, lambda obj: (obj.spec.color,), "lamps by color")
@@ -70,7 +70,7 @@ def test_a_fact_is_told_when_it_changes_and_not_when_it_is_said_again() -> None:
 
 
 def test_a_writer_replaces_all_it_said_and_only_differences_are_told() -> None:
-    reports = Reports[str]("translation")
+    reports = Collection[str]("translation")
     reports.publish("g1", {"r1": "fine", "r2": "fine"})
     reports.publish("g2", {"r1": "broken"})
     assert reports.about("r1") == {"g1": "fine", "g2": "broken"}
@@ -149,8 +149,9 @@ def test_a_cluster_restored_to_its_past_takes_the_revision_back() -> None:
 
 def test_an_unreadable_object_is_named_and_forgotten_until_it_can_be_read() -> None:
     made = synced(lamp("a"))
-    made.handle(Broken(A, "uid-a", "11", "spec.color: expected str"))
-    assert made.broken == {A: "spec.color: expected str"}
+    broken = Broken(A, "uid-a", "11", "spec.color: expected str")
+    made.handle(broken)
+    assert made.broken == {A: broken}
     assert made.cache.get(A) is None
     made.handle(Put(lamp("a", version=12)))
     assert made.broken == {}
@@ -190,7 +191,7 @@ def test_a_version_that_is_no_number_is_older_than_all() -> None:
 
 
 def test_a_writer_can_amend_what_it_said_and_only_that_is_told() -> None:
-    reports = Reports[str]("translation")
+    reports = Collection[str]("translation")
     reports.publish("g", {"a": "fine", "b": "fine", "c": "fine"})
     heard: list[Any] = []
     reports.subscribe(lambda _source, token: heard.append(token))

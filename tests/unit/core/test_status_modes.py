@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from seamark.api.meta import Condition, Object, ObjectMeta, Resource, Wire, to_wire
-from seamark.core.client import Client
-from seamark.core.conditions import ConditionType, Stamp
-from seamark.core.status import ByEntry, ByManager, Entries
+from seamark_runtime.api.meta import Condition, Object, ObjectMeta, Resource, Wire, to_wire
+from seamark_runtime.client import Client
+from seamark_runtime.conditions import ConditionType, Stamp
+from seamark_runtime.status import ByEntry, ByManager, Entries
 from tests.unit.core.scripted import LampStatus, ScriptedTransport, body, lamp, ok, wire
 from tests.virtual_time import run
 
@@ -40,18 +40,18 @@ def judged(watts: int | None = None) -> LampStatus:
 
 def test_what_others_said_is_not_taken_for_ours() -> None:
     live = replace(lamp(), status=LampStatus(conditions=(condition("Foreign"), condition()), watts=5))
-    assert MANAGER.said(live, judged()) == LampStatus(conditions=(condition(),), watts=5)
+    assert MANAGER.published(live, judged()) == LampStatus(conditions=(condition(),), watts=5)
 
 
 def test_a_judgement_that_was_said_before_does_not_differ() -> None:
     live = replace(lamp(), status=LampStatus(observed_generation=1, conditions=(condition(),), watts=5))
-    said = MANAGER.said(live, judged(5))
+    said = MANAGER.published(live, judged(5))
     assert MANAGER.stamped(judged(5), said, Stamp(1, T2)) == said
 
 
 def test_a_new_generation_is_said_on_the_status_and_on_every_condition() -> None:
     live = replace(lamp(), status=LampStatus(observed_generation=1, conditions=(condition(),)))
-    status = MANAGER.stamped(judged(), MANAGER.said(live, judged()), Stamp(2, T2))
+    status = MANAGER.stamped(judged(), MANAGER.published(live, judged()), Stamp(2, T2))
     assert status.observed_generation == 2
     assert [c.observed_generation for c in status.conditions] == [2]
     assert [c.last_transition_time for c in status.conditions] == [T1]
@@ -59,13 +59,13 @@ def test_a_new_generation_is_said_on_the_status_and_on_every_condition() -> None
 
 def test_to_say_nothing_any_more_takes_back_all_that_was_said_and_nothing_of_others() -> None:
     live = replace(lamp(), status=LampStatus(conditions=(condition("Foreign"), condition())))
-    said = MANAGER.said(live, LampStatus())
+    said = MANAGER.published(live, LampStatus())
     assert said.conditions == (condition(),)
     assert MANAGER.stamped(LampStatus(), said, Stamp(1, T2)).conditions == ()
 
 
 def test_an_object_without_status_has_said_nothing() -> None:
-    assert MANAGER.said(lamp(), judged()) == LampStatus()
+    assert MANAGER.published(lamp(), judged()) == LampStatus()
 
 
 def test_a_status_is_applied_in_full_with_the_version_that_was_judged() -> None:
@@ -188,7 +188,7 @@ def test_an_entry_that_says_the_same_is_not_sent() -> None:
 def test_only_our_entries_are_what_we_have_said_in_the_order_in_which_they_stand() -> None:
     obj = route(entry("b"), entry("x", "them"), entry("a"))
     judgement = RouteStatus(parents=(entry("a"), entry("b"), entry("c")))
-    said = ENTRIES.said(obj, judgement)
+    said = ENTRIES.published(obj, judgement)
     assert said == RouteStatus(parents=(entry("b"), entry("a")))
     stamped = ENTRIES.stamped(judgement, said, Stamp(1, T1))
     assert [e.parent for e in stamped.parents] == ["b", "a", "c"]
@@ -197,13 +197,13 @@ def test_only_our_entries_are_what_we_have_said_in_the_order_in_which_they_stand
 def test_each_entry_has_transition_times_of_its_own() -> None:
     obj = route(entry("a", "us", condition(time=T1)), entry("b", "us", condition(status="False", time=T1)))
     judgement = RouteStatus(parents=tuple(entry(name, "us", READY.true("Good")) for name in "ab"))
-    stamped = ENTRIES.stamped(judgement, ENTRIES.said(obj, judgement), Stamp(1, T2))
+    stamped = ENTRIES.stamped(judgement, ENTRIES.published(obj, judgement), Stamp(1, T2))
     assert [e.conditions[0].last_transition_time for e in stamped.parents] == [T1, T2]
-    assert len(ENTRIES.statements(stamped)) == 2
+    assert len(ENTRIES.condition_map(stamped)) == 2
 
 
 def test_the_patch_tests_the_version_that_was_judged() -> None:
-    transport = ScriptedTransport(lambda _request: ok({"metadata": {"name": "r"}}))
+    transport = ScriptedTransport(lambda _request: ok({"metadata": {"name": "r", "namespace": "ns"}}))
     run(ENTRIES.write(Client(transport, manager="x"), route(), RouteStatus(parents=(entry("a"),))))
     test, *_ = body(transport.sent[0])
     assert test == {"op": "test", "path": "/metadata/resourceVersion", "value": "7"}

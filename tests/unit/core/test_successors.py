@@ -7,21 +7,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from seamark.api.core import Secret
-from seamark.api.meta import Key, ObjectMeta
-from seamark.core.apply import Applier
-from seamark.core.client import Client
-from seamark.core.controller import Group, Wanted
-from seamark.core.expectations import Expectations
-from seamark.core.follow import Follower
-from seamark.core.marks import missing_marks, without_finalizer
-from seamark.core.metrics import Metrics
-from seamark.core.ownership import ByReference
-from seamark.core.queue import Item
-from seamark.core.rbac import Grant, grants
-from seamark.core.source import Fresh, Reports
-from seamark.core.status import ByManager
-from seamark.core.transport import Answer, Request
+from seamark_runtime.api.core import Secret
+from seamark_runtime.api.meta import Key, ObjectMeta
+from seamark_runtime.apply import Applier
+from seamark_runtime.client import Client
+from seamark_runtime.controller import CollectionController, Wanted
+from seamark_runtime.expectations import Expectations
+from seamark_runtime.follow import Follower
+from seamark_runtime.marks import missing_marks, without_finalizer
+from seamark_runtime.metrics import Metrics
+from seamark_runtime.ownership import ByReference
+from seamark_runtime.queue import Request
+from seamark_runtime.rbac import Grant, grants
+from seamark_runtime.source import Collection, Fresh
+from seamark_runtime.status import ByManager
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.core.scripted import LampStatus, ScriptedTransport, body, failed, lamp, ok
 from tests.unit.core.test_waker import Woken, lamps_controller
 from tests.virtual_time import CLOCK, run, settle
@@ -53,7 +53,7 @@ def test_a_word_of_a_predecessor_that_we_do_not_repeat_is_taken_away() -> None:
     standing["status"] = {"watts": 40, "conditions": []}
     sent: list[tuple[str, Any]] = []
 
-    def respond(request: Request) -> Answer:
+    def respond(request: HttpRequest) -> Answer:
         sent.append((request.content_type, body(request)))
         return ok(standing)
 
@@ -75,7 +75,7 @@ def test_a_kept_child_is_made_and_then_known_and_changed_only_if_it_differs() ->
     held: dict[str, Any] = {}
     sent: list[str] = []
 
-    def respond(request: Request) -> Answer:
+    def respond(request: HttpRequest) -> Answer:
         sent.append(request.method)
         if request.method == "GET":
             return ok(held["secret"]) if held else failed(404, "NotFound")
@@ -89,7 +89,7 @@ def test_a_kept_child_is_made_and_then_known_and_changed_only_if_it_differs() ->
         client = Client(ScriptedTransport(respond), manager="seamark")
         follower = Follower(client, Secret, Random(1), every=10)
         applier = Applier(client, {}, Expectations(lambda _item: None), CLOCK, Metrics(), {Secret: follower})
-        owner, item = lamp("a", uid="u1"), Item("lamps", Key("ns", "a"))
+        owner, item = lamp("a", uid="u1"), Request("lamps", Key("ns", "a"))
         secret = Secret(metadata=ObjectMeta(name="tls", namespace="ns"), data={"a": b"1"})
         follower.get(secret.key)
         await settle()
@@ -105,21 +105,21 @@ def test_a_kept_child_is_made_and_then_known_and_changed_only_if_it_differs() ->
 
 
 def test_what_reports_speak_of_is_a_key_of_the_group() -> None:
-    plans: Reports[str] = Reports("plans")
-    group: Group[Any] = Group(
+    plans: Collection[str] = Collection("plans")
+    group: CollectionController[Any] = CollectionController(
         name="projections",
         desire=lambda _seen: Wanted(),
         keyed={},
         observe=lambda _view, _key, _results: None,
         report=lambda _seen, _answers: {},
-        reports=Reports("nothing"),
+        reports=Collection("nothing"),
         subjects=(plans,),
     )
     woken = Woken(group)
     plans.publish("poll", {Key("ns", "early"): "a"})
-    woken.waker.start()
+    woken.router.start()
     assert woken.items == []
     plans.sync()
-    assert woken.items == [Item("projections", Key("ns", "early"))]
+    assert woken.items == [Request("projections", Key("ns", "early"))]
     plans.publish("poll", {Key("ns", "late"): "b", ("not", "a", "key"): "c"})
-    assert woken.items[1:] == [Item("projections", Key("ns", name)) for name in ("early", "late")]
+    assert woken.items[1:] == [Request("projections", Key("ns", name)) for name in ("early", "late")]

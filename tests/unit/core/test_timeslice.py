@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from seamark.core.timeslice import TimeSlice
+from seamark_runtime.timeslice import TimeSlice
 
 SLICE = 0.005
 

@@ -7,21 +7,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.meta import Key
-from seamark.core.cache import Index
-from seamark.core.queue import Item
-from seamark.core.source import Absent, Facts, Fresh, Intent, Reports, Source, Stale
-from seamark.core.view import Dependencies, View
-from seamark.core.watch import Put
+from seamark_runtime.api.meta import Key
+from seamark_runtime.cache import Index
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Absent, Collection, Facts, Fresh, Intent, Source, Stale
+from seamark_runtime.view import RecordedReads, View
+from seamark_runtime.watch import Put
 from tests.unit.core.scripted import Lamp, lamp
 from tests.unit.core.test_source import BY_COLOR, A, synced
 
-ONE, TWO = Item("lamps", Key("ns", "one")), Item("lamps", Key("ns", "two"))
+ONE, TWO = Request("lamps", Key("ns", "one")), Request("lamps", Key("ns", "two"))
 
 
 def test_every_question_is_recorded_also_the_one_for_what_is_absent() -> None:
     lamps = synced(lamp("a", color="red"))
-    facts, reports = Facts[str, int]("probes"), Reports[str]("translation")
+    facts, reports = Facts[str, int]("probes"), Collection[str]("translation")
     view = View({Lamp: lamps}, now=0)
     assert view.get(Lamp, Key("ns", "nobody")) is None
     assert [obj.key for obj in view.by(BY_COLOR, "red")] == [A]
@@ -36,15 +36,15 @@ def test_the_earliest_moment_at_which_a_fact_expires_is_when_to_look_again() -> 
     facts.put("b", 2, expires=20)
     facts.put("old", 3, expires=1)
     view = View({}, now=5)
-    assert view.again == float("inf")
+    assert view.requeue_at == float("inf")
     assert view.fact(facts, "a") == Fresh(1, 30)
     assert view.fact(facts, "b") == Fresh(2, 20)
     assert view.fact(facts, "old") == Stale(3)
-    assert view.again == 20
+    assert view.requeue_at == 20
 
 
 def test_a_view_of_reports_does_not_change_under_its_reader() -> None:
-    reports = Reports[str]("translation")
+    reports = Collection[str]("translation")
     reports.publish("g", {"r": "fine"})
     seen = View({}, now=0).reports(reports, "r")
     reports.publish("g", {"r": "broken"})
@@ -52,7 +52,7 @@ def test_a_view_of_reports_does_not_change_under_its_reader() -> None:
 
 
 def test_only_those_who_have_read_it_are_readers() -> None:
-    source, dependencies = Source("s"), Dependencies()
+    source, dependencies = Source("s"), RecordedReads()
     dependencies.record(ONE, [(source, "x"), (source, "y")])
     dependencies.record(TWO, [(source, "y")])
     assert dependencies.readers(source, "x") == [ONE]
@@ -71,8 +71,8 @@ RECORDS = st.lists(
 
 @given(RECORDS)
 def test_both_directions_always_agree(records: list[Any]) -> None:
-    source, dependencies = Source("s"), Dependencies()
-    last: dict[Item, list[str]] = {}
+    source, dependencies = Source("s"), RecordedReads()
+    last: dict[Request, list[str]] = {}
     for item, tokens in records:
         if tokens is None:
             dependencies.forget(item)

@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from seamark.api.meta import Key
-from seamark.core.backoff import Backoff
-from seamark.core.client import Client
-from seamark.core.errors import Refused
-from seamark.core.transport import Answer, NoAnswerError, Request
-from seamark.core.watch import (
+from seamark_runtime.api.meta import Key
+from seamark_runtime.backoff import Backoff
+from seamark_runtime.client import Client
+from seamark_runtime.errors import Refused
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
+from seamark_runtime.watch import (
     Broken,
     Event,
     Progress,
@@ -276,7 +276,7 @@ def test_selectors_and_the_namespace_go_with_every_question() -> None:
                 await watch.run(lambda _event: None)
 
     run(program())
-    asked: list[Request] = [*transport.sent, *(request for _, request in transport.opened)]
+    asked: list[HttpRequest] = [*transport.sent, *(request for _, request in transport.opened)]
     assert len(asked) == 3
     assert {request.path for request in asked} == {"/apis/test.seamark.dev/v1/namespaces/mine/lamps"}
     assert {request.query["labelSelector"] for request in asked} == {"a=b"}

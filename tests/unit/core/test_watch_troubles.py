@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from seamark.core.client import Client
-from seamark.core.errors import Retry
-from seamark.core.transport import Answer, NoAnswerError
-from seamark.core.watch import Trouble, Watch
+from seamark_runtime.client import Client
+from seamark_runtime.errors import Retry
+from seamark_runtime.transport import Answer, NoAnswerError
+from seamark_runtime.watch import Trouble, Watch
 from tests.unit.core.scripted import HANG, Lamp, ScriptedTransport, bookmark, failed, line, wire
 from tests.unit.core.test_watch_states import SETTINGS, TOO_LARGE, TOO_OLD, follow, queries
 from tests.virtual_time import run

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from seamark.cluster.real.pki import Pki
+from seamark_cluster.real.pki import Pki
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seamark.core.errors import Exists
-from seamark.edge.api.app import RESOURCES
-from seamark.edge.api.base import Resource
-from seamark.edge.errors import Refusal
-from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
+from seamark_edge.edge.api.app import RESOURCES
+from seamark_edge.edge.api.base import Resource
+from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_runtime.errors import Exists
 
 FIELDS = [
     "description",

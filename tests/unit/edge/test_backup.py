@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.edge.backup import back_up, put_back, records
-from seamark.edge.credentials import KEY, TOKEN
-from seamark.edge.ids import digest
-from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
-from seamark.edge.store import MIGRATIONS, Record
-from seamark.lifecycle.secrets import make_authority
+from seamark_edge.edge.backup import back_up, put_back, records
+from seamark_edge.edge.credentials import KEY, TOKEN
+from seamark_edge.edge.ids import digest
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.edge.store import MIGRATIONS, Record
+from seamark_runtime.errors import UserError
+from seamark_runtime.signing import make_authority
 from tests.edge.services import free_port
 
 

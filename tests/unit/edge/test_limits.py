@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from seamark.edge.credentials import Budget
-from seamark.edge.errors import Refusal
-from seamark.edge.ids import new_id
-from seamark.edge.places import Places
-from seamark.edge.registry import Registry
-from seamark.edge.settings import EdgeSettings
-from seamark.edge.store import Store
-from seamark.edge.urls import parse_url
+from seamark_edge.edge.credentials import Budget
+from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.ids import new_id
+from seamark_edge.edge.places import Places
+from seamark_edge.edge.registry import Registry
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.edge.store import Store
+from seamark_edge.edge.urls import parse_url
 
 
 def test_a_budget_refills_over_a_minute_and_says_when_to_come_again() -> None:

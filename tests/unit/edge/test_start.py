@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.edge.server import Edge
-from seamark.edge.settings import EdgeSettings
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_runtime.errors import UserError
 from tests.edge.services import free_port
 
 

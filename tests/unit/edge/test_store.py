@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import Exists, UserError
-from seamark.edge.store import MIGRATIONS, Record, Store, migrate
+from seamark_edge.edge.store import MIGRATIONS, Record, Store, migrate
+from seamark_runtime.errors import Exists, UserError
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from seamark.edge.store import Record, Store
+from seamark_edge.edge.store import Record, Store
 
 async def main():
     store = Store(Path(sys.argv[1]))
@@ -46,6 +46,46 @@ def test_a_record_is_found_by_id_and_by_name_and_is_there_after_a_restart(tmp_pa
         again.close()
 
     asyncio.run(case())
+
+
+def test_changes_that_arrive_together_share_a_transaction(tmp_path: Path) -> None:
+    async def case() -> None:
+        store, statements = Store(tmp_path / "s.db"), list[str]()
+        store._db.set_trace_callback(statements.append)
+        await asyncio.gather(*(store.put(Record("thing", f"{n}", {}, "then")) for n in range(100)))
+        assert statements.count("COMMIT") <= 3
+        store.close()
+        assert len(list(Store(tmp_path / "s.db").all("thing"))) == 100
+
+    asyncio.run(case())
+
+
+def test_a_change_that_can_not_be_written_fails_alone(tmp_path: Path) -> None:
+    async def case() -> None:
+        store = Store(tmp_path / "s.db")
+        records = [Record("thing", f"{n}", {}, "then") for n in range(5)]
+        records[3] = Record("thing", "3", {}, None)  # type: ignore[arg-type]  # the column takes no NULL
+        outcomes = await asyncio.gather(*map(store.put, records), return_exceptions=True)
+        assert [isinstance(outcome, sqlite3.IntegrityError) for outcome in outcomes] == [False] * 3 + [True, False]
+        assert store.get("thing", "3") is None
+        store.close()
+        assert sorted(record.id for record in Store(tmp_path / "s.db").all("thing")) == ["0", "1", "2", "4"]
+
+    asyncio.run(case())
+
+
+def test_changes_that_nobody_waited_for_are_written_when_the_store_is_closed(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s.db")
+
+    async def case() -> None:
+        tasks = [asyncio.ensure_future(store.put(Record("thing", f"{n}", {}, "then"))) for n in range(20)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(case())
+    store.close()
+    assert len(list(Store(tmp_path / "s.db").all("thing"))) == 20
 
 
 def test_a_taken_name_is_refused_before_anything_happens(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.edge.errors import Refusal
-from seamark.edge.urls import binding_of, parse_url
+from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.urls import binding_of, parse_url
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import json
 from random import Random
 from typing import Any
 
-from seamark.api.meta import Resource
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.transport import Request
 from seamark.explain import kinds
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.api.meta import Resource
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.virtual_time import CLOCK
 
 Json = dict[str, Any]
@@ -34,7 +35,7 @@ class Chain:
 
     async def ask(self, method: str, path: str, body: Any = None, media: str = "application/json") -> Json:
         data = b"" if body is None else json.dumps(body).encode()
-        answer = await self.transport.send(Request(method, path, {}, data, media))
+        answer = await self.transport.send(HttpRequest(method, received_path(path), {}, data, media))
         found: Json = json.loads(answer.body)
         assert answer.status < 300, found
         return found

@@ -9,8 +9,6 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from seamark.api.meta import Key, Resource
-from seamark.core.errors import UserError
 from seamark.explain import kinds
 from seamark.explain.links import Having
 from seamark.explain.meanings import meanings
@@ -18,6 +16,8 @@ from seamark.explain.model import Hop, Raw, Truth, culprit
 from seamark.explain.reader import Forbidden, Missing, Reader
 from seamark.explain.show import age, plain, tree
 from seamark.explain.walk import explained
+from seamark_runtime.api.meta import Key, Resource
+from seamark_runtime.errors import UserError
 from tests.unit.explain.chain import Chain, condition
 from tests.virtual_time import run
 

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from seamark.api.meta import Key
-from seamark.cluster.real.ports import Ports
 from seamark.explain import kinds
 from seamark.explain.live import live
 from seamark.explain.model import Hop
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.api.meta import Key
 
 BELOW = Hop(kinds.SERVICE, Key("default", "web"), "backend of rule 1")
 HOP = Hop(kinds.HTTP_ROUTE, Key("default", "web"), hops=(BELOW, Hop(kinds.SERVICE, Key("default", "web"), again=True)))

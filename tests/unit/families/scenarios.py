@@ -19,18 +19,18 @@ from typing import Any
 import msgspec
 import yaml
 
-from seamark.api.meta import Key, Object, document, to_wire
-from seamark.core.apply import Answers, Refusal
-from seamark.core.cache import Cache, Index
-from seamark.core.calls import Call, Failed, Results
-from seamark.core.client import Client
-from seamark.core.conditions import Stamp
-from seamark.core.controller import Controller, Group, Wanted, kinds
-from seamark.core.follow import Followed, Follower
-from seamark.core.source import Absent, Fresh, Informer
-from seamark.core.view import View
-from seamark.core.waker import Declaration
-from seamark.core.watch import Watch
+from seamark_runtime.api.meta import Key, Object, ObjectMeta, document, to_wire
+from seamark_runtime.apply import Answers, Refusal
+from seamark_runtime.cache import Cache, Index
+from seamark_runtime.calls import Call, Failed, Results
+from seamark_runtime.client import Client
+from seamark_runtime.conditions import Stamp
+from seamark_runtime.controller import CollectionController, Controller, Declaration, Wanted, children, kinds
+from seamark_runtime.errors import Refused
+from seamark_runtime.follow import Followed, Follower
+from seamark_runtime.source import Absent, Fresh, Informer
+from seamark_runtime.view import View
+from seamark_runtime.watch import Watch
 from tests import status_rules
 
 NOW = "2026-01-01T00:00:00Z"
@@ -102,7 +102,7 @@ class Play:
     def run(self) -> dict[str, Any]:
         said: dict[str, Any] = {}
         for controller in self._controllers:
-            if isinstance(controller, Group):
+            if isinstance(controller, CollectionController):
                 said.update(self._group(controller))
         for controller in self._controllers:
             if isinstance(controller, Controller):
@@ -114,7 +114,7 @@ class Play:
     def _view(self) -> View:
         return View(self._informers, 0.0, self._singles)
 
-    def _group(self, group: Group[Any]) -> dict[str, Any]:
+    def _group(self, group: CollectionController[Any]) -> dict[str, Any]:
         """Publishes the reports of every key; what a key wants is shown."""
         said = {}
         keyed = ((obj, keys) for kind, keys in group.keyed.items() for obj in self._informers[kind].cache)
@@ -123,6 +123,7 @@ class Play:
             seen = asked and group.observe(self._view(), key, self._results(group.desire(asked).calls))
             if seen is not None:
                 wanted = group.desire(seen)
+                in_place(group, Object(metadata=ObjectMeta(name=key.name, namespace=key.namespace)), wanted)
                 group.reports.publish(key, group.report(seen, self._answers(wanted)))
                 if shown := shown_wants(wanted):
                     said[f"{group.name} {key}"] = {"wanted": shown}
@@ -135,10 +136,11 @@ class Play:
         calls = controller.desire(asked).calls
         seen = controller.observe(self._view(), obj, self._results(calls))
         wanted = controller.desire(seen)
+        in_place(controller, obj, wanted)
         answers = self._answers(wanted)
         judged = controller.judge(seen, answers)
         mode = controller.status
-        status = mode.stamped(judged, mode.said(obj, judged), Stamp(obj.metadata.generation or None, NOW))
+        status = mode.stamped(judged, mode.published(obj, judged), Stamp(obj.metadata.generation or None, NOW))
         notices = controller.announce(seen, answers) if controller.announce else ()
         self._by_the_rules(obj, status)
         return {
@@ -162,14 +164,28 @@ class Play:
         for call in calls:
             if call.target in told:
                 answer = told[call.target]
-                outcome = Failed(answer["failed"]) if "failed" in answer else given_answer(call, answer.get("value"))
+                outcome = given_failure(answer) or given_answer(call, answer.get("value"))
                 answers[call.target] = Results.answer(call, outcome, 0.0 if answer.get("stale") else FOR_EVER)
         return Results(answers, 0.0)
 
     def _answers(self, wanted: Wanted) -> Answers:
         refused = self._given.get("refused") or {}
         refusals = {role: Refusal(**refused[role]) for role in wanted.children if role in refused}
-        return Answers({role: child for role, child in wanted.children.items() if role not in refusals}, refusals)
+        made = {role: child for role, child in wanted.children.items() if role not in refusals}
+        return Answers(made, refusals, tuple(map(Refusal, self._given.get("undeleted") or ())))
+
+
+def in_place(controller: Declaration, owner: Object, wanted: Wanted) -> None:
+    """Every child is wanted where children of this owner are found again."""
+    for child in wanted.children.values():
+        children(controller).check(owner, child)
+
+
+def given_failure(answer: Mapping[str, Any]) -> Failed | None:
+    """A failure of any kind, or one that is a refusal."""
+    if "refused" in answer:
+        return Failed(answer["refused"], Refused(answer["refused"]))
+    return Failed(answer["failed"]) if "failed" in answer else None
 
 
 def given_answer(call: Call[Any], value: Any) -> Any:

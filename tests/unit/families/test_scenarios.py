@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.waker import Declaration
 from seamark.families.bindings.controller import Means
 from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.state import Settings
@@ -18,7 +17,10 @@ from seamark.families.score.mirror.controller import controller as mirror
 from seamark.families.score.orchestrator.controller import controller as orchestrator
 from seamark.families.score.provisioner.controller import controller as provisioner
 from seamark.families.score.registrar.controller import controller as registrar
-from seamark.providers.edge.memory import memory_edge
+from seamark.providers.edge.memory import MemoryCalls, memory_edge
+from seamark.providers.edge.ngrok import CAPABILITIES as NGROK
+from seamark.providers.edge.remote import RemoteEdge
+from seamark_runtime.controller import Declaration
 from tests.unit.families.dns.given import dns, names
 from tests.unit.families.gateway.given import gateway, gateway_fronts, gateway_pods
 from tests.unit.families.scenarios import check, files
@@ -36,6 +38,7 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
         f"loadbalancer/{kind}": lambda: loadbalancer(memory_edge())
         for kind in ("service", "agentendpoint", "cloudendpoint", "domain", "trafficpolicy")
     },
+    "loadbalancer/trafficpolicy-at-ngrok": lambda: loadbalancer(RemoteEdge(MemoryCalls(), NGROK)),
     "bindings/boundendpoint": lambda: bindings(Settings(), Means(memory_edge()))[:2],
     "score/registrar": lambda: (registrar(),),
     "score/mirror": lambda: (mirror(),),

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from seamark.cluster.embedded.store import Store
-from seamark.cluster.embedded.transport import EmbeddedTransport
-from seamark.core.client import Client
-from seamark.core.clock import SystemClock
-from seamark.core.transport import Request
+from seamark_cluster.embedded.store import Store
+from seamark_cluster.embedded.transport import EmbeddedTransport
+from seamark_runtime.client import Client
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 
 HOME = "seamark-system"
 V = TypeVar("V")
@@ -27,7 +28,9 @@ class Site:
         self.client = Client(self.transport, manager="test")
 
     async def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        answer = await self.transport.send(Request(method, path, body=msgspec.json.encode(body) if body else b""))
+        answer = await self.transport.send(
+            HttpRequest(method, received_path(path), body=msgspec.json.encode(body) if body else b"")
+        )
         return answer.status, msgspec.json.decode(answer.body)
 
     async def make(self, path: str, body: Any) -> None:

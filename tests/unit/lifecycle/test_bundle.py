@@ -30,6 +30,7 @@ async def fill(site: Site) -> None:
     await site.make(f"/api/v1/namespaces/{HOME}/secrets", {"metadata": {"name": "s"}, "stringData": {"key": CANARY}})
     endpoint = {"dnsName": "www.example.com", "recordType": "A", "targets": ["192.0.2.1"]}
     notes = {"example.com/api-key": CANARY, "example.com/note": f"token={CANARY}", "example.com/kept": "hello"}
+    notes |= {"example.com/yaml": f"db:\n  password: {CANARY}\n", "example.com/run": f"login --password {CANARY}"}
     await site.make(
         "/apis/externaldns.k8s.io/v1alpha1/namespaces/default/dnsendpoints",
         {
@@ -62,7 +63,7 @@ async def fill(site: Site) -> None:
         {"name": "SEAMARK_WORKERS", "value": "64"},
         {"name": "GREETING", "value": CANARY},
     ]
-    spec = {"containers": [container(env=variables, args=[f"--password={CANARY}"])]}
+    spec = {"containers": [container(env=variables, args=[f"--password={CANARY}", "--token", CANARY])]}
     template = {"metadata": {"labels": {"app": "x"}}, "spec": spec}
     body = {"metadata": {"name": "seamark"}, "spec": {"selector": {"matchLabels": {"app": "x"}}, "template": template}}
     await site.make(f"/apis/apps/v1/namespaces/{HOME}/deployments", body)
@@ -110,6 +111,11 @@ def test_names_of_secrets_stay_and_what_is_below_a_secret_name_goes() -> None:
     assert found["secretKeyRef"] == {"name": "s", "key": "k"}
     assert CANARY not in str(found)
     assert "managedFields" not in found
+
+
+def test_the_value_of_a_secret_flag_goes_and_other_arguments_stay() -> None:
+    arguments = ["serve", "--token-file", "/run/token", "--password", CANARY, "--verbose", "--token", "--port", "80"]
+    assert cleaned(arguments, "args") == [*arguments[:4], "[redacted]", *arguments[5:]]
 
 
 def test_the_archive_is_for_its_owner_alone(tmp_path: Path) -> None:

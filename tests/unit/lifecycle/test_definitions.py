@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.core.transport import Answer, Request
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.lifecycle.definitions import VERSION, Step, decide, install, marked
+from seamark_runtime.errors import UserError
+from seamark_runtime.transport import Answer, HttpRequest
 
 WANTED, OTHER = marked([DNS_ENDPOINT, TRAFFIC_POLICY])
 NAME = WANTED["metadata"]["name"]
@@ -62,7 +62,7 @@ class Server:
         self.there = {one["metadata"]["name"]: one for one in there}
         self.writes: list[str] = []
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         name = request.path.rpartition("/")[2]
         if request.method == "GET":
             found = self.there.get(name)
@@ -72,7 +72,7 @@ class Server:
         self.there[made["metadata"]["name"]] = {**made, "status": standing()["status"]}
         return Answer(201, b"{}")
 
-    def stream(self, request: Request) -> Any:
+    def stream(self, request: HttpRequest) -> Any:
         raise NotImplementedError
 
     async def close(self) -> None: ...

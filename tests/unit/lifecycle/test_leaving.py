@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.api.core import Secret
 from seamark.api.dns import DNSEndpoint
-from seamark.api.meta import Key
-from seamark.core.errors import UserError
 from seamark.families.bindings.family import BINDINGS
 from seamark.families.dns.family import DNS, DNS_ENDPOINT
 from seamark.families.dns.state import FINALIZER
@@ -15,6 +12,9 @@ from seamark.lifecycle import secrets
 from seamark.lifecycle.definitions import install, marked
 from seamark.lifecycle.leaving import grants, leave
 from seamark.lifecycle.parts import Installation
+from seamark_runtime.api.core import Secret
+from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import UserError
 from tests.unit.lifecycle.small_site import HOME, Site, at
 
 OURS = Installation("seamark", HOME)
@@ -90,13 +90,13 @@ def test_each_family_that_runs_apart_has_a_lease_and_a_deployment() -> None:
 def test_secrets_are_made_once_and_made_again_when_they_are_due() -> None:
     async def program(site: Site) -> None:
         wanted = OURS.certificates(xds=True, edge=True, edge_host="edge.example.com")
-        assert len(await secrets.keep(site.client, HOME, OURS.authority, wanted)) == 4
+        assert len(await secrets.keep(site.client, HOME, OURS.authority, wanted)) == 3
         before = (await site.client.get(Secret, Key(HOME, OURS.edge))).data or {}
         assert set(before) == {"tls.crt", "tls.key", "ca.crt", "agent-token", "api-key"}
         assert await secrets.keep(site.client, HOME, OURS.authority, wanted) == []
         authority = await site.client.get(Secret, Key(HOME, OURS.authority))
         await site.client.delete(Secret, authority.key, uid=authority.uid)
-        assert len(await secrets.keep(site.client, HOME, OURS.authority, wanted)) == 4
+        assert len(await secrets.keep(site.client, HOME, OURS.authority, wanted)) == 3
         after = (await site.client.get(Secret, Key(HOME, OURS.edge))).data or {}
         assert after["tls.crt"] != before["tls.crt"]
         assert after["agent-token"] == before["agent-token"]  # agents go on

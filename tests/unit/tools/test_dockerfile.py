@@ -59,7 +59,7 @@ def test_the_user_is_the_charts() -> None:
 def test_the_entry_point_gets_signals_itself() -> None:
     entry = next(rest for name, rest in instructions() if name == "ENTRYPOINT")
     assert json.loads(entry)[-2:] == ["-m", "seamark"]
-    assert (ROOT / "src" / "seamark" / "__main__.py").exists()
+    assert (ROOT / "packages" / "operator" / "src" / "seamark" / "__main__.py").exists()
 
 
 def test_what_is_copied_is_there_and_is_all_that_is_sent() -> None:

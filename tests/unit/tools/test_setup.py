@@ -24,7 +24,9 @@ class Terminal(io.StringIO):
 def root(tmp_path: Path) -> Path:
     (tmp_path / "requirements").mkdir()
     (tmp_path / "requirements" / "dev.lock").write_text("one==1\n")
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.y]\nz = 1\n')
+    (tmp_path / "pyproject.toml").write_text("[tool.y]\nz = 1\n")
+    (tmp_path / "packages" / "a").mkdir(parents=True)
+    (tmp_path / "packages" / "a" / "pyproject.toml").write_text('[project]\nname = "x"\n')
     return tmp_path
 
 
@@ -63,13 +65,13 @@ def test_a_changed_lock_makes_it_anew(root: Path, steps: list[str]) -> None:
 
 def test_a_changed_project_is_installed_into_what_is_there(root: Path, steps: list[str]) -> None:
     again(root, steps)
-    (root / "pyproject.toml").write_text('[project]\nname = "x"\nscripts = {a = "b"}\n')
+    (root / "packages" / "a" / "pyproject.toml").write_text('[project]\nname = "x"\nscripts = {a = "b"}\n')
     assert again(root, steps) == ["seamark"]
 
 
 def test_the_settings_of_a_linter_change_nothing(root: Path, steps: list[str]) -> None:
     again(root, steps)
-    (root / "pyproject.toml").write_text('[project]\nname = "x"\n[tool.y]\nz = 2\n')
+    (root / "pyproject.toml").write_text("[tool.y]\nz = 2\n")
     assert again(root, steps) == []
 
 

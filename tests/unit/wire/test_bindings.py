@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleError, PreambleReader, frame
+from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleError, PreambleReader, frame
 
 texts = st.text(max_size=40)
 pods = st.builds(PodIdentity, texts, texts, texts, st.dictionaries(texts, texts, max_size=4))

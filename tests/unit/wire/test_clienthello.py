@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.wire.clienthello import NotTls, server_name
+from seamark_edge.wire.clienthello import NotTls, server_name
 
 
 def hello(name: str | None) -> bytes:

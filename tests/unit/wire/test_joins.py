@@ -6,10 +6,10 @@ import asyncio
 from collections import deque
 from typing import Any, cast
 
-from seamark.wire.muxado import Code, Handler, Session, Stream
-from seamark.wire.muxado.frames import Bytes
-from seamark.wire.relay import Relay
-from seamark.wire.splice import Splice
+from seamark_edge.wire.muxado import Code, Handler, Session, Stream
+from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.splice import Splice
+from tests.bench.edge.relay import Relay
 
 
 class Line:
@@ -70,6 +70,9 @@ class End:
 
     def going_away(self, code: int, debug: bytes) -> None:
         pass
+
+    def failed(self, error: Exception) -> None:
+        raise error
 
 
 def plugged(join: Splice | Relay) -> Line:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.wire.muxado import FrameReader, ProtocolError, data_header, goaway_frame, rst_frame, wndinc_frame
-from seamark.wire.muxado.frames import DATA, FIN, GOAWAY, MAX_GOAWAY, RST, SYN, WNDINC
+from seamark_edge.wire.muxado import FrameReader, ProtocolError, data_header, goaway_frame, rst_frame, wndinc_frame
+from seamark_edge.wire.muxado.frames import DATA, FIN, GOAWAY, MAX_GOAWAY, RST, SYN, WNDINC
 
 streams = st.integers(1, 0x7FFFFFFF)
 bodies = st.binary(max_size=300)
@@ -79,10 +79,25 @@ def test_a_fin_comes_with_the_last_piece_and_a_syn_with_the_first() -> None:
     assert pieces == [(DATA, SYN, 2, b"ab"), (DATA, 0, 2, b"c"), (DATA, FIN, 2, b"d")]
 
 
-def test_an_unknown_frame_type_is_skipped_however_long() -> None:
+def test_an_unknown_frame_type_is_told_and_its_body_skipped_however_long() -> None:
     head = (100 << 8 | 0x70).to_bytes(4, "big") + (3).to_bytes(4, "big")
     reader = FrameReader()
-    assert gathered(reader, [head + b"x" * 60, b"x" * 40 + rst_frame(2, 5)]) == [(RST, 0, 2, b"\0\0\0\5")]
+    assert gathered(reader, [head + b"x" * 60, b"x" * 40 + rst_frame(2, 5)]) == [
+        (7, 0, 3, b""),
+        (RST, 0, 2, b"\0\0\0\5"),
+    ]
+
+
+def test_a_reader_that_is_stopped_keeps_what_follows_for_the_next_call() -> None:
+    reader = FrameReader()
+    taken = []
+    for frame in reader.feed(rst_frame(2, 1) + rst_frame(4, 2) + rst_frame(6, 3)[:7]):
+        taken.append(frame.stream)
+        reader.stop()
+    assert (taken, reader.stopped) == ([2], True)
+    assert [frame.stream for frame in reader.feed(b"")] == [4]
+    assert [frame.stream for frame in reader.feed(rst_frame(6, 3)[7:])] == [6]
+    assert not reader.stopped
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from seamark.wire.muxado import (
+from seamark_edge.wire.muxado import (
     WINDOW,
     Code,
     Limits,
@@ -24,8 +24,8 @@ from seamark.wire.muxado import (
     rst_frame,
     wndinc_frame,
 )
-from seamark.wire.muxado.frames import FIN, SYN, Bytes
-from seamark.wire.muxado.stream import HEARTBEAT
+from seamark_edge.wire.muxado.frames import FIN, SYN, Bytes
+from seamark_edge.wire.muxado.stream import HEARTBEAT
 
 
 @dataclass
@@ -75,6 +75,9 @@ class End:
 
     def going_away(self, code: int, debug: bytes) -> None:
         self.gone = (code, debug)
+
+    def failed(self, error: Exception) -> None:
+        raise error
 
     def open(self, kind: int = 7, first: bytes = b"") -> tuple[Stream, Taker]:
         taker = Taker(greedy=self.greedy)
@@ -366,3 +369,80 @@ class Conversation(RuleBasedStateMachine):
 
 Conversation.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 TestConversation = Conversation.TestCase
+
+
+class Forgiving(End):
+    """A side that remembers what its handlers raised, and whose first stream has a broken one."""
+
+    def __init__(self) -> None:
+        super().__init__(client=False)
+        self.failures: list[Exception] = []
+
+    def failed(self, error: Exception) -> None:
+        self.failures.append(error)
+
+    def opened(self, stream: Stream, kind: int) -> Taker:
+        taker = self.taken[stream.id] = Broken(stream) if stream.id == 1 else Taker(stream)
+        return taker
+
+
+class Broken(Taker):
+    def received(self, data: Bytes) -> None:
+        raise KeyError("a mistake of the handler")
+
+
+def test_a_handler_that_raises_ends_its_own_stream_and_no_other() -> None:
+    client, server = End(client=True), Forgiving()
+    (bad, mine), (good, _) = client.open(), client.open()
+    bad.write(b"x")
+    good.write(b"goes on")
+    carry(client, server)
+    assert [type(failure) for failure in server.failures] == [KeyError]
+    assert bytes(server.taken[good.id].data) == b"goes on"
+    assert (mine.lost_with, bad.id in server.session.streams) == (Code.INTERNAL, False)
+
+
+UNPROVEN = Limits(inbound=16, frames=8)
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        (b"\0\0\0\x90\0\0\0\0", "unknown type 9"),
+        (rst_frame(77, 1), "stream 77, never opened"),
+        (wndinc_frame(2, 1), "stream 2, never opened"),
+        (data_header(1, 0, SYN) + data_header(1, 0) * 8, "more than 8 frames before authentication"),
+    ],
+    ids=["unknown type", "reset", "window", "many"],
+)
+def test_a_peer_that_is_not_authenticated_sends_few_frames_and_only_known_ones(frames: bytes, words: str) -> None:
+    end = End(client=False, limits=UNPROVEN)
+    with pytest.raises(ProtocolError, match=words):
+        end.session.feed(frames)
+
+
+def test_a_peer_that_is_authenticated_may_send_frames_that_mean_nothing() -> None:
+    end = End(client=False, limits=UNPROVEN)
+    end.session.limits = Limits()
+    assert end.session.feed(b"\0\0\0\x90\0\0\0\0" * 20 + rst_frame(77, 1) + wndinc_frame(2, 1))
+    assert end.session.overhead == 22
+
+
+def test_a_session_stops_between_frames_when_its_owner_has_enough_and_goes_on_where_it_stopped() -> None:
+    end = End(client=False)
+    body = HEARTBEAT.to_bytes(4, "big")
+    sent = data_header(1, 4, SYN) + body + b"".join(data_header(1, 1) + bytes([n]) for n in range(100))
+    calls = 1
+    done = end.session.feed(sent, lambda: True)
+    while not done:
+        calls += 1
+        done = end.session.feed(b"", lambda: True)
+    assert calls == 7  # of 101 frames, 16 at a time
+    echoed = b"".join(end.out)
+    assert echoed == b"".join(data_header(1, 1) + bytes([n]) for n in range(100))
+
+
+def test_a_second_farewell_costs_nothing() -> None:
+    end = End(client=False)
+    end.session.feed(goaway_frame(0, 0, b"first") + goaway_frame(0, 3, b"second"))
+    assert end.gone == (0, b"first")

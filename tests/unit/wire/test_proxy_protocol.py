@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.wire.proxy_protocol import Address, ProxyError, header, parse
+from seamark_edge.wire.proxy_protocol import Address, ProxyError, header, parse
 
 ports = st.integers(0, 0xFFFF)
 fours = st.builds(Address, st.ip_addresses(v=4).map(str), ports)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from seamark.wire.muxado import Code
-from seamark.wire.muxado.frames import Bytes
-from seamark.wire.secured import SecuredStream
+from seamark_edge.wire.muxado import Code
+from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.secured import SecuredStream
 from tests.edge.tls import pair, server_tls
 
 HOST = "inside.example.com"
@@ -209,3 +209,19 @@ def test_the_rest_is_passed_through(server: tuple[ssl.SSLContext, str]) -> None:
     client.secured.forget()
     assert (client.channel.code, client.inner.code, client.channel.finished) == (5, 7, True)
     assert not client.secured.open
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["in place of a handshake", "behind it"])
+def test_noise_ends_the_stream_once_and_what_comes_behind_it_is_dropped(
+    server: tuple[ssl.SSLContext, str], *, early: bool
+) -> None:
+    client = Client(*server)
+    if early:
+        client.shake()
+    for _ in range(3):
+        client.secured.received(b"\x17\x03\x03\x00\x20" + b"noise" * 20)
+    assert (client.channel.finished, client.inner.code, client.inner.got) == (True, Code.PROTOCOL, b"")
+    credited = client.channel.credited
+    client.secured.received(b"more")
+    assert client.channel.credited == credited
+    client.secured.write(b"nobody reads this")

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.wire.txt import TYPES, BadAffix, Names, Values, key_from
+from seamark.providers.dns.txt import LARGEST, TYPES, BadAffix, Names, Values, key_from, label_problem
 
 KEY = b"0123456789abcdef0123456789abcdef"
 TEXT = "heritage=external-dns,external-dns/owner=me,external-dns/resource=crd/default/www"
@@ -124,9 +124,76 @@ def test_labels_survive_the_way_there_and_back(labels: dict[str, str]) -> None:
     assert Values(KEY).decode(Values(KEY).encode(labels)) == labels
 
 
+ANY_LABELS = st.dictionaries(st.text(max_size=12) | st.sampled_from(["owner", "x"]), st.text(max_size=20), max_size=4)
+HOSTILE = [
+    "1,external-dns/owner=zzz",
+    "1,external-dns/resource=crd/b/www",
+    "a=b",
+    'a"',
+    "a\\",
+    "a\n",
+    "a\x7f",
+    "ä",
+    " a",
+]
+
+
+@given(ANY_LABELS | st.dictionaries(st.sampled_from(HOSTILE), st.sampled_from(HOSTILE)))
+def test_whatever_labels_are_given_what_is_read_is_what_was_accepted(labels: dict[str, str]) -> None:
+    accepted = {name: value for name, value in labels.items() if not label_problem(name, value)}
+    for values in (Values(), Values(KEY)):
+        ours = {"owner": "me", "resource": "crd/default/www"}
+        assert values.decode(values.encode({**labels, **ours})) == {**accepted, **ours}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_label_that_would_end_before_its_end_is_not_carried(text: str) -> None:
+    assert label_problem("x", text)
+    assert label_problem(text, "x")
+
+
+AMBIGUOUS = {
+    "two owners": f"{TEXT},external-dns/owner=zzz",
+    "the same owner twice": f"{TEXT},external-dns/owner=me",
+    "two objects": f"{TEXT},external-dns/resource=crd/tenant-b/www",
+    "a second owner that ExternalDNS would skip": f"{TEXT},external-dns/owner=zzz=1",
+    "an owner that ExternalDNS would skip": "heritage=external-dns,external-dns/owner=zzz=1",
+    "any label twice": f"{TEXT},external-dns/x=1,external-dns/x=1",
+    "two heritages": f"heritage=external-dns,{TEXT}",
+}
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_a_text_that_says_something_twice_is_not_trusted_and_nobody_may_ask_for_it(text: str) -> None:
+    for values in (Values(), Values(KEY)):
+        assert values.decode(text) is None
+        assert values.reserved(text)
+
+
+def test_what_externaldns_writes_and_skips_itself_is_read() -> None:
+    text = f"{TEXT},external-dns/a=1,2,external-dns/b=c=d,external-dns/empty="
+    assert Values().decode(text) == {"owner": "me", "resource": "crd/default/www", "a": "1", "empty": ""}
+
+
+def test_an_encrypted_text_that_is_too_long_to_be_read_whole_is_not_trusted() -> None:
+    nonce = b"twelve bytes"
+    padded = f"{TEXT},external-dns/x={'x' * LARGEST},external-dns/owner=zzz"
+    sealed = AESGCM(KEY).encrypt(nonce, gzip.compress(padded.encode()), None)
+    assert Values(KEY).decode(base64.b64encode(nonce + sealed).decode()) is None
+
+
 def test_a_key_is_32_characters_or_32_bytes_in_base64() -> None:
     assert key_from(KEY.decode()) == KEY
     assert key_from(base64.b64encode(KEY).decode()) == KEY
     for bad in ("short", base64.b64encode(b"short").decode(), "!" * 44):
         with pytest.raises(ValueError, match="32 bytes"):
             key_from(bad)
+
+
+@given(st.text() | st.from_regex(r"[A-Za-z0-9+/=]{0,80}", fullmatch=True))
+def test_any_text_is_an_ownership_record_or_nobodys(text: str) -> None:
+    for values in (Values(), Values(KEY)):
+        assert values.decode(text) is None or text.count("heritage=")
+    for names in (Names(), Names(prefix="%{record_type}-x."), Names(suffix="-x")):
+        names.owned(text)
+        names.younger(text)

@@ -1,4 +1,4 @@
-"""A store with its controllers in virtual time, and a hand that does what a kubelet would."""
+"""A store with its controllers in virtual time, and a simulated kubelet."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from seamark.cluster.controllers.manager import manager
-from seamark.cluster.embedded import EmbeddedTransport, Store
-from seamark.core.clock import timestamp
-from seamark.core.transport import Request
+from seamark_cluster.controllers.manager import manager
+from seamark_cluster.embedded import EmbeddedTransport, Store
+from seamark_runtime.clock import timestamp
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.virtual_time import CLOCK, run
 
 Json = dict[str, Any]
@@ -41,8 +42,8 @@ class Cluster:
         metadata = {"name": name, "namespace": "default"}
         self.store.apply({"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}, "test")
 
-    def say(self, pod: str, *, ready: bool = True, phase: str = "Running") -> None:
-        """What a kubelet says of a Pod: written as status, under its own manager."""
+    def write_status(self, pod: str, *, ready: bool = True, phase: str = "Running") -> None:
+        """Writes a Pod's status as a kubelet does, with its own field manager."""
         self._addresses += 1
         self._bind(pod)
         known = self.get("pods", pod).get("status", {}).get("podIP") or f"10.244.1.{self._addresses}"
@@ -53,9 +54,9 @@ class Cluster:
         }
         status = {"phase": phase, "podIP": known, "podIPs": [{"ip": known}], "conditions": [condition]}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod, "namespace": "default"}, "status": status}
-        request = Request(
+        request = HttpRequest(
             "PATCH",
-            f"/api/v1/namespaces/default/pods/{pod}/status",
+            received_path(f"/api/v1/namespaces/default/pods/{pod}/status"),
             query={"fieldManager": "kubelet", "force": "true"},
             body=msgspec.json.encode(body),
             content_type="application/apply-patch+yaml",
@@ -69,11 +70,11 @@ class Cluster:
         target = {"apiVersion": "v1", "kind": "Node", "name": "here"}
         body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": target}
         path = f"/api/v1/namespaces/default/pods/{pod}/binding"
-        answer = self.store.handle(Request("POST", path, body=msgspec.json.encode(body)))
+        answer = self.store.handle(HttpRequest("POST", received_path(path), body=msgspec.json.encode(body)))
         assert answer.status == 201, answer
 
     async def kubelet(self) -> None:
-        """Makes every Pod ready that is not, and lets every Pod go that is to go, until nothing changes any more."""
+        """Makes every Pod ready that is not, and completes every deletion, until nothing changes any more."""
         for _ in range(100):
             before = self.store.revisions.current
             for pod in self.all("pods"):
@@ -82,7 +83,7 @@ class Cluster:
                     self.store.revisions.write("pods", ("default", name), None)
                     self.store.settle()
                 elif not pod.get("status", {}).get("podIP"):
-                    self.say(name)
+                    self.write_status(name)
             await self.settled()
             if self.store.revisions.current == before:
                 return

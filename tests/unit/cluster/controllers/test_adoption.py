@@ -1,28 +1,29 @@
-"""Objects that belong to nobody are taken in, those that no longer fit are let go."""
+"""Matching objects without a controller are adopted, those that no longer match are released."""
 
 from __future__ import annotations
 
-from seamark.cluster.embedded.status import Json
-from seamark.core.transport import Request
+from seamark_cluster.embedded.machinery.errors import Json
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.unit.cluster.controllers.small_cluster import Cluster, on_a_cluster, workload
 
 
 def orphan(cluster: Cluster, plural: str, name: str) -> None:
-    """Deletes an owner and leaves what it owns."""
+    """Deletes an owner and orphans its dependents."""
     path = f"/apis/apps/v1/namespaces/default/{plural}/{name}"
-    answer = cluster.store.handle(Request("DELETE", path, query={"propagationPolicy": "Orphan"}))
+    answer = cluster.store.handle(HttpRequest("DELETE", received_path(path), query={"propagationPolicy": "Orphan"}))
     assert answer.status == 200
     cluster.store.settle()
     assert cluster.store.get(f"{plural}.apps", "default", name) is None
 
 
 def uids(cluster: Cluster, resource: str) -> set[str]:
-    return {one["metadata"]["uid"] for one in cluster.all(resource) if "deletionTimestamp" not in one["metadata"]}
+    return {item["metadata"]["uid"] for item in cluster.all(resource) if "deletionTimestamp" not in item["metadata"]}
 
 
 def controllers_of(cluster: Cluster, resource: str) -> set[str]:
     return {
-        reference["uid"] for one in cluster.all(resource) for reference in one["metadata"].get("ownerReferences", ())
+        reference["uid"] for item in cluster.all(resource) for reference in item["metadata"].get("ownerReferences", ())
     }
 
 
@@ -61,7 +62,7 @@ def test_a_replica_set_and_a_stateful_set_take_pods_in_that_fit() -> None:
     on_a_cluster(program)
 
 
-def test_a_pod_whose_labels_are_changed_is_let_go_and_replaced() -> None:
+def test_a_pod_whose_labels_are_changed_is_released_and_replaced() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("ReplicaSet", "web", replicas=2))
         await cluster.kubelet()

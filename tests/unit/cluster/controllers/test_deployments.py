@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.cluster.controllers.deployment.state import HASH, REVISION
+from seamark_cluster.controllers.deployment.state import HASH, REVISION
 from tests.unit.cluster.controllers.small_cluster import Cluster, on_a_cluster, template, workload
 
 DEPLOYMENTS, REPLICA_SETS = "deployments.apps", "replicasets.apps"
 
 
 def condition(obj: dict[str, Any], type_: str) -> tuple[str, str]:
-    found = next(one for one in obj["status"]["conditions"] if one["type"] == type_)
+    found = next(condition for condition in obj["status"]["conditions"] if condition["type"] == type_)
     return found["status"], found["reason"]
 
 
@@ -19,7 +19,7 @@ def counts(obj: dict[str, Any]) -> dict[str, int]:
     return {name: value for name, value in obj["status"].items() if name.endswith("Replicas") or name == "replicas"}
 
 
-def test_a_deployment_becomes_pods_and_says_when_they_are_available() -> None:
+def test_a_deployment_creates_pods_and_reports_when_they_are_available() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("Deployment", "web", replicas=3))
         await cluster.settled()
@@ -75,7 +75,7 @@ def test_a_rollout_keeps_enough_pods_available_and_never_has_too_many() -> None:
         await cluster.kubelet()
         assert max(total for total, _ in seen) == 5  # a quarter more than four
         assert min(ready for _, ready in seen) == 3  # a quarter less
-        old, new = sorted(cluster.all(REPLICA_SETS), key=lambda one: one["metadata"]["annotations"][REVISION])
+        old, new = sorted(cluster.all(REPLICA_SETS), key=lambda item: item["metadata"]["annotations"][REVISION])
         assert (old["spec"]["replicas"], new["spec"]["replicas"]) == (0, 4)
         deployment = cluster.get(DEPLOYMENTS, "web")
         assert deployment["metadata"]["annotations"][REVISION] == "2"
@@ -115,7 +115,9 @@ def test_recreate_lets_all_old_pods_go_first() -> None:
         old = set(cluster.pods())
         cluster.change("Deployment", "web", {"template": template("web", MODE="new")})
         await cluster.settled()
-        assert {pod["metadata"]["name"] for pod in cluster.all("pods")} == old  # they go, and nothing comes yet
+        assert {
+            pod["metadata"]["name"] for pod in cluster.all("pods")
+        } == old  # the old Pods terminate, and no new one is created yet
         await cluster.kubelet()
         assert len(cluster.pods()) == 2
         assert not old & set(cluster.pods())
@@ -123,14 +125,14 @@ def test_recreate_lets_all_old_pods_go_first() -> None:
     on_a_cluster(program)
 
 
-def test_a_rollout_that_makes_no_progress_is_told_when_its_time_is_up() -> None:
+def test_a_rollout_without_progress_is_reported_at_its_deadline() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("Deployment", "web", progressDeadlineSeconds=30))
         await cluster.settled(20)
         assert condition(cluster.get(DEPLOYMENTS, "web"), "Progressing")[0] == "True"
         await cluster.settled(20)
-        told = cluster.get(DEPLOYMENTS, "web")
-        assert condition(told, "Progressing") == ("False", "ProgressDeadlineExceeded")
+        deployment = cluster.get(DEPLOYMENTS, "web")
+        assert condition(deployment, "Progressing") == ("False", "ProgressDeadlineExceeded")
 
     on_a_cluster(program)
 
@@ -157,18 +159,18 @@ def test_history_is_kept_as_long_as_wanted() -> None:
         for number in range(5):
             cluster.change("Deployment", "web", {"template": template("web", MODE=str(number))})
             await cluster.kubelet()
-        kept = [one["metadata"]["annotations"][REVISION] for one in cluster.all(REPLICA_SETS)]
+        kept = [item["metadata"]["annotations"][REVISION] for item in cluster.all(REPLICA_SETS)]
         assert sorted(kept) == ["4", "5", "6"]
 
     on_a_cluster(program)
 
 
-def test_a_pod_that_ends_or_goes_is_replaced_under_another_name() -> None:
+def test_a_pod_that_finishes_or_is_deleted_is_replaced_under_another_name() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("ReplicaSet", "web", replicas=2))
         await cluster.kubelet()
         first, second = cluster.pods()
-        cluster.say(first, ready=False, phase="Failed")
+        cluster.write_status(first, ready=False, phase="Failed")
         cluster.store.delete("pods", "default", second)
         await cluster.settled()
         assert len(set(cluster.pods()) - {first, second}) == 2
@@ -182,7 +184,7 @@ def test_fewer_replicas_cost_those_that_are_not_ready() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("ReplicaSet", "web", replicas=3))
         await cluster.settled()
-        cluster.say(cluster.pods()[1])
+        cluster.write_status(cluster.pods()[1])
         await cluster.settled()
         ready = cluster.pods()[1]
         cluster.change("ReplicaSet", "web", {"replicas": 1})
@@ -192,15 +194,15 @@ def test_fewer_replicas_cost_those_that_are_not_ready() -> None:
     on_a_cluster(program)
 
 
-def test_a_refused_pod_is_told_on_the_replica_set_and_on_the_deployment() -> None:
+def test_a_refused_pod_is_reported_on_the_replica_set_and_on_the_deployment() -> None:
     async def program(cluster: Cluster) -> None:
         quota = {"metadata": {"name": "none", "namespace": "default"}, "spec": {"hard": {"pods": "0"}}}
         cluster.store.create({"apiVersion": "v1", "kind": "ResourceQuota", **quota})
         cluster.store.create(workload("Deployment", "web"))
         await cluster.settled(5)
-        told = cluster.get(DEPLOYMENTS, "web")
-        assert condition(told, "ReplicaFailure") == ("True", "FailedCreate")
-        assert any("exceeded quota: none" in one["message"] for one in told["status"]["conditions"])
+        deployment = cluster.get(DEPLOYMENTS, "web")
+        assert condition(deployment, "ReplicaFailure") == ("True", "FailedCreate")
+        assert any("exceeded quota: none" in item["message"] for item in deployment["status"]["conditions"])
 
     on_a_cluster(program)
 
@@ -209,7 +211,7 @@ def test_a_pod_is_available_when_it_was_ready_for_long_enough() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(workload("ReplicaSet", "web", minReadySeconds=30))
         await cluster.settled()
-        cluster.say(cluster.pods()[0])
+        cluster.write_status(cluster.pods()[0])
         await cluster.settled(10)
         status = cluster.get(REPLICA_SETS, "web")["status"]
         assert (status["readyReplicas"], status.get("availableReplicas", 0)) == (1, 0)

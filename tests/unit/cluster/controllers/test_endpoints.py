@@ -10,7 +10,7 @@ SLICES = "endpointslices.discovery.k8s.io"
 
 
 def addresses(cluster: Cluster, *, ready: bool = True) -> list[str]:
-    found: list[dict[str, Any]] = [each for one in cluster.all(SLICES) for each in one["endpoints"] or ()]
+    found: list[dict[str, Any]] = [each for item in cluster.all(SLICES) for each in item["endpoints"] or ()]
     return sorted(each["addresses"][0] for each in found if each["conditions"]["ready"] is ready)
 
 
@@ -25,9 +25,9 @@ def test_a_service_has_the_ready_pods_that_it_selects() -> None:
         assert made["ports"] == [{"name": "", "port": 3000, "protocol": "TCP"}]
         assert len(addresses(cluster)) == 2
         (old,) = cluster.get("endpoints", "web")["subsets"]
-        assert sorted(one["ip"] for one in old["addresses"]) == addresses(cluster)
+        assert sorted(address["ip"] for address in old["addresses"]) == addresses(cluster)
         assert old["ports"] == [{"port": 3000, "protocol": "TCP"}]
-        cluster.say(next(name for name in cluster.pods() if name.startswith("web")), ready=False)
+        cluster.write_status(next(name for name in cluster.pods() if name.startswith("web")), ready=False)
         await cluster.settled()
         assert (len(addresses(cluster)), len(addresses(cluster, ready=False))) == (1, 1)
         (old,) = cluster.get("endpoints", "web")["subsets"]
@@ -39,7 +39,7 @@ def test_a_service_has_the_ready_pods_that_it_selects() -> None:
     on_a_cluster(program)
 
 
-def test_a_pod_that_goes_is_no_longer_ready_and_then_gone() -> None:
+def test_a_deleted_pod_is_no_longer_ready_and_then_gone() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(service("web"))
         cluster.store.create({"apiVersion": "v1", "kind": "Pod", **template("web")} | {"metadata": a_name("one")})
@@ -72,7 +72,7 @@ def test_named_ports_that_differ_make_slices_that_differ() -> None:
             named = a_name(f"on-{number}")
             cluster.store.create({"apiVersion": "v1", "kind": "Pod", **pod, "metadata": named})
         await cluster.kubelet()
-        assert sorted(one["ports"][0]["port"] for one in cluster.all(SLICES)) == [3000, 4000]
+        assert sorted(item["ports"][0]["port"] for item in cluster.all(SLICES)) == [3000, 4000]
 
     on_a_cluster(program)
 
@@ -82,7 +82,7 @@ def test_more_than_a_hundred_pods_are_in_several_slices() -> None:
         cluster.store.create(service("web"))
         cluster.store.create(workload("ReplicaSet", "web", replicas=120))
         await cluster.kubelet()
-        assert sorted(len(one["endpoints"]) for one in cluster.all(SLICES)) == [20, 100]
+        assert sorted(len(item["endpoints"]) for item in cluster.all(SLICES)) == [20, 100]
 
     on_a_cluster(program)
 
@@ -105,7 +105,7 @@ def test_a_service_without_selector_keeps_what_others_made_and_one_of_an_externa
         )
         cluster.store.create(service("out", type="ExternalName", externalName="example.com", ports=None))
         await cluster.settled()
-        assert [one["metadata"]["name"] for one in cluster.all(SLICES)] == ["mine"]
+        assert [item["metadata"]["name"] for item in cluster.all(SLICES)] == ["mine"]
 
     on_a_cluster(program)
 

@@ -12,7 +12,7 @@ def test_pods_come_one_after_the_other_with_names_that_stay() -> None:
         cluster.store.create(workload("StatefulSet", "db", replicas=3, serviceName="db"))
         await cluster.settled()
         assert cluster.pods() == ["db-0"]
-        cluster.say("db-0")
+        cluster.write_status("db-0")
         await cluster.settled()
         assert cluster.pods() == ["db-0", "db-1"]
         await cluster.kubelet()
@@ -89,7 +89,7 @@ def test_a_pod_that_failed_comes_again_under_its_name() -> None:
         cluster.store.create(workload("StatefulSet", "db", replicas=1))
         await cluster.kubelet()
         uid = cluster.get("pods", "db-0")["metadata"]["uid"]
-        cluster.say("db-0", ready=False, phase="Failed")
+        cluster.write_status("db-0", ready=False, phase="Failed")
         await cluster.kubelet()
         assert cluster.get("pods", "db-0")["metadata"]["uid"] != uid
 
@@ -102,7 +102,7 @@ def test_claims_come_with_the_pods_and_outlive_them() -> None:
         wanted = [{"metadata": {"name": "data"}, "spec": spec}]
         cluster.store.create(workload("StatefulSet", "my-db", replicas=2, volumeClaimTemplates=wanted))
         await cluster.kubelet()
-        claims = [one["metadata"]["name"] for one in cluster.all("persistentvolumeclaims")]
+        claims = [item["metadata"]["name"] for item in cluster.all("persistentvolumeclaims")]
         assert claims == ["data-my-db-0", "data-my-db-1"]
         volumes = cluster.get("pods", "my-db-1")["spec"]["volumes"]
         assert volumes == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-my-db-1"}}]
@@ -112,6 +112,6 @@ def test_claims_come_with_the_pods_and_outlive_them() -> None:
         cluster.store.settle()
         await cluster.kubelet()
         assert cluster.all("pods") == []
-        assert [one["metadata"]["name"] for one in cluster.all("persistentvolumeclaims")] == claims
+        assert [entry["metadata"]["name"] for entry in cluster.all("persistentvolumeclaims")] == claims
 
     on_a_cluster(program)

@@ -1,4 +1,4 @@
-"""The cluster's names, as a resolver would ask for them."""
+"""The cluster's names, as a resolver queries them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import dns.rdatatype
 import msgspec
 import pytest
 
-from seamark.api.core import Pod, Service
-from seamark.api.discovery import EndpointSlice
-from seamark.cluster.dns.answers import Answers
-from seamark.cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
-from seamark.cluster.routing.router import BY_SERVICE
-from seamark.core.cache import Cache
+from seamark_cluster.dns.answers import Answers
+from seamark_cluster.dns.names import PODS_BY_IP, SERVICES_BY_NAMESPACE, Names
+from seamark_cluster.routing.router import BY_SERVICE
+from seamark_runtime.api.core import Pod, Service
+from seamark_runtime.api.discovery import EndpointSlice
+from seamark_runtime.cache import Cache
+from seamark_runtime.dnsserver import DnsServer
 
 
 def meta(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "namespace": "shop", **more}
 
 
-def answers(endpoints: int = 2) -> Answers:
+def server(endpoints: int = 2) -> DnsServer:
     services: Cache[Service] = Cache((SERVICES_BY_NAMESPACE,))
     slices: Cache[EndpointSlice] = Cache((BY_SERVICE,))
     pods: Cache[Pod] = Cache((PODS_BY_IP,))
@@ -48,11 +49,11 @@ def answers(endpoints: int = 2) -> Answers:
     }
     slices.put(msgspec.convert(document, EndpointSlice))
     pods.put(msgspec.convert({"metadata": meta("p"), "status": {"podIP": "10.244.0.10", "phase": "Running"}}, Pod))
-    return Answers(Names("cluster.local", services, slices, pods))
+    return DnsServer(Answers(Names("cluster.local", services, slices, pods)).fill)
 
 
 def ask(name: str, kind: str = "A", **changed: Any) -> dns.message.Message:
-    wire = answers(**changed).reply(dns.message.make_query(name, kind).to_wire(), stream=False)
+    wire = server(**changed).reply(dns.message.make_query(name, kind).to_wire(), stream=False)
     assert wire is not None
     return dns.message.from_wire(wire)
 
@@ -135,7 +136,7 @@ def test_any_other_name_is_refused(name: str) -> None:
 
 
 def test_an_answer_that_is_too_long_for_a_datagram_is_cut_and_whole_over_a_stream() -> None:
-    many = answers(endpoints=200)
+    many = server(endpoints=200)
     query = dns.message.make_query("db.shop.svc.cluster.local", "A").to_wire()
     short, whole = many.reply(query, stream=False), many.reply(query, stream=True)
     assert short is not None
@@ -148,11 +149,11 @@ def test_a_name_that_is_none_fails_alone() -> None:
     assert ask("broken.shop.svc.cluster.local").rcode() == dns.rcode.SERVFAIL
 
 
-def test_what_can_not_be_read_is_told_and_an_answer_is_not_answered() -> None:
+def test_an_invalid_message_gets_formerr_and_a_response_gets_nothing() -> None:
     query = dns.message.make_query("web.shop.svc.cluster.local", "A")
     wire = query.to_wire()
-    told = answers().reply(wire[:20], stream=False)
+    told = server().reply(wire[:20], stream=False)
     assert told is not None
     assert (told[:2], told[3] & 15) == (wire[:2], dns.rcode.FORMERR)
-    assert answers().reply(b"x", stream=False) is None
-    assert answers().reply(dns.message.make_response(query).to_wire(), stream=False) is None
+    assert server().reply(b"x", stream=False) is None
+    assert server().reply(dns.message.make_response(query).to_wire(), stream=False) is None

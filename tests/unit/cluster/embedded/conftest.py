@@ -1,4 +1,4 @@
-"""A store with a clock that stands still, and a way to talk to it in plain values."""
+"""A store with a manual clock, and a client with plain values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded import ADMIN, Store, User, Watch
-from seamark.core.transport import Answer, Request
+from seamark_cluster.embedded import ADMIN, Store, User, Watch
+from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import received_path
 
 Json = dict[str, Any]
 
@@ -24,7 +25,7 @@ WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
 
 
 class StillClock:
-    """Time that moves only when told to."""
+    """A clock that moves only when advanced."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +50,7 @@ class Cluster:
 
     def answer(self, method: str, path: str, body: Any = None, media: str = "application/json", **query: str) -> Answer:
         data = b"" if body is None else json.dumps(body).encode()
-        found = self.store.handle(Request(method, path, query, data, media), self.user, "tester")
+        found = self.store.handle(HttpRequest(method, received_path(path), query, data, media), self.user, "tester")
         assert isinstance(found, Answer)
         return found
 
@@ -71,7 +72,7 @@ class Cluster:
         return self.ok("PATCH", path, body, APPLY, fieldManager=manager, **query)
 
     def watch(self, path: str, **query: str) -> Watch:
-        found = self.store.handle(Request("GET", path, {"watch": "true", **query}), self.user)
+        found = self.store.handle(HttpRequest("GET", received_path(path), {"watch": "true", **query}), self.user)
         assert isinstance(found, Watch)
         return found
 

@@ -1,10 +1,10 @@
-"""Users, roles and reviews; the doors beside status."""
+"""Users, roles and reviews; the subresources other than status."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from seamark.cluster.embedded import User
+from seamark_cluster.embedded import User
 from tests.unit.cluster.embedded.conftest import MERGE, WIDGETS, Cluster, Json, config_map, definition, widget
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -30,7 +30,7 @@ def bind(cluster: Cluster, verbs: list[str], resources: list[str], subject: Json
     cluster.store.create(binding)
 
 
-def test_who_has_no_role_may_do_nothing(cluster: Cluster) -> None:
+def test_a_user_without_a_role_may_do_nothing(cluster: Cluster) -> None:
     refusal = replace(cluster, user=ALICE).refused(403, "GET", MAPS)
     why = 'User "alice" cannot list resource "configmaps" in API group "" in the namespace "default"'
     assert refusal["message"] == f"configmaps is forbidden: {why}"
@@ -54,7 +54,7 @@ def test_withdrawn_rights_can_be_given_back(cluster: Cluster) -> None:
     alice.ok("GET", MAPS)
 
 
-def test_a_review_says_what_would_be_allowed(cluster: Cluster) -> None:
+def test_a_review_returns_what_would_be_allowed(cluster: Cluster) -> None:
     bind(cluster, ["get"], ["configmaps"], {"kind": "User", "name": "alice", "apiGroup": RBAC})
     alice = replace(cluster, user=ALICE)
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -93,7 +93,7 @@ def test_scale_reads_and_writes_the_replicas_of_a_custom_kind(cluster: Cluster) 
     assert cluster.ok("GET", f"{path}/s")["spec"]["replicas"] == 5
 
 
-def test_a_policy_refuses_in_its_own_words(cluster: Cluster) -> None:
+def test_a_policy_refuses_with_its_own_message(cluster: Cluster) -> None:
     rules = [{"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["widgets"]}]
     group = "admissionregistration.k8s.io/v1"
     cluster.store.create(

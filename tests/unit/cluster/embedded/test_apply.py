@@ -1,4 +1,4 @@
-"""Server-side apply: who owns what, who may change it, and what goes when it is no longer wanted."""
+"""Server-side apply: ownership of fields, conflicts, and removal of fields that are no longer applied."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_field_of_another_manager_is_not_taken_without_force(cluster: Cluster)
     assert owners(forced) == {"two": {"f:data": {"f:a": {}}}}
 
 
-def test_what_is_no_longer_sent_goes_unless_somebody_else_owns_it(cluster: Cluster) -> None:
+def test_a_field_no_longer_applied_is_removed_unless_another_manager_owns_it(cluster: Cluster) -> None:
     cluster.apply(f"{MAPS}/c", applied(a="1", b="1", c="1"), "one")
     cluster.apply(f"{MAPS}/c", applied(b="1"), "two")
     left = cluster.apply(f"{MAPS}/c", applied(c="1"), "one")
@@ -55,7 +55,7 @@ def test_two_writers_of_one_status_do_not_disturb_each_other(cluster: Cluster) -
     bound = {"conditions": [{"type": "Bound", "status": "False"}]}
     cluster.apply(f"{WIDGETS}/w/status", {**status, "status": ready}, "one")
     both = cluster.apply(f"{WIDGETS}/w/status", {**status, "status": bound}, "two")
-    assert [(one["type"], one["status"]) for one in both["status"]["conditions"]] == [
+    assert [(condition["type"], condition["status"]) for condition in both["status"]["conditions"]] == [
         ("Ready", "True"),
         ("Bound", "False"),
     ]

@@ -1,4 +1,4 @@
-"""Whatever comes in, an answer goes out: no request stops the store."""
+"""Every request gets a response: no input stops the store."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from seamark.cluster.embedded import Watch
-from seamark.core.transport import Request
+from seamark_cluster.embedded import Watch
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.unit.cluster.embedded.conftest import (
     APPLY,
     JSON_PATCH,
@@ -68,8 +69,8 @@ values = st.recursive(
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     found = [path]
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in items:
-        found += places(one, (*path, key))
+    for key, item in items:
+        found += places(item, (*path, key))
     return found
 
 
@@ -77,8 +78,8 @@ def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     if not path:
         return new
     if isinstance(value, dict):
-        return {key: replaced(one, path[1:], new) if key == path[0] else one for key, one in value.items()}
-    return [replaced(one, path[1:], new) if index == path[0] else one for index, one in enumerate(value)]
+        return {key: replaced(item, path[1:], new) if key == path[0] else item for key, item in value.items()}
+    return [replaced(entry, path[1:], new) if index == path[0] else entry for index, entry in enumerate(value)]
 
 
 @st.composite
@@ -91,7 +92,7 @@ def mangled(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 def answered(method: str, path: str, body: bytes, media: str = "application/json", **query: str) -> int:
-    found = CLUSTER.store.handle(Request(method, path, query, body, media))
+    found = CLUSTER.store.handle(HttpRequest(method, received_path(path), query, body, media))
     assert not isinstance(found, Watch)
     if found.headers.get("Content-Type") == "application/json":
         json.loads(found.body)
@@ -130,7 +131,7 @@ def test_no_body_stops_the_store(made: tuple[str, Any]) -> None:
 def test_a_request_that_makes_no_sense_is_refused(
     cluster: Cluster, method: str, path: str, body: bytes, code: int
 ) -> None:
-    found = cluster.store.handle(Request(method, path, {}, body))
+    found = cluster.store.handle(HttpRequest(method, received_path(path), {}, body))
     assert not isinstance(found, Watch)
     assert found.status == code, found.body
 
@@ -156,3 +157,62 @@ def test_a_rule_that_is_no_expression_is_refused(cluster: Cluster) -> None:
     schema = {"type": "object", "x-kubernetes-validations": [{"rule": "self +"}]}
     refusal = cluster.refused(422, "POST", DEFINITIONS, definition(schema, "things", "Thing"))
     assert "compilation failed" in refusal["message"]
+
+
+DEEP = {
+    "maps": '{"a":' * 900 + "1" + "}" * 900,
+    "lists": "[" * 900 + "]" * 900,
+    "beyond the decoder's stack": "[" * 100_000 + "]" * 100_000,
+}
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/yaml", MERGE, JSON_PATCH, APPLY])
+@pytest.mark.parametrize("deep", DEEP.values(), ids=DEEP)
+def test_a_body_with_too_many_levels_is_refused_with_the_limit(deep: str, media: str) -> None:
+    cluster = new_cluster()
+    cluster.ok("POST", WIDGETS, widget())
+    whole = json.dumps({**widget(), "spec": "DEEP"}).replace('"DEEP"', deep)
+    if media == JSON_PATCH:
+        whole = f'[{{"op": "add", "path": "/spec", "value": {deep}}}]'
+    if media in ("application/yaml", APPLY):
+        whole = f"# a comment, so that it is no JSON\n{whole}"
+    verb = "PUT" if media in ("application/json", "application/yaml") else "PATCH"
+    query = {"fieldManager": "me", "force": "true"} if media == APPLY else {}
+    found = cluster.store.handle(HttpRequest(verb, received_path(f"{WIDGETS}/w"), query, whole.encode(), media))
+    assert not isinstance(found, Watch)
+    assert found.status == 400
+    assert "more than 100 levels of nested maps and lists" in json.loads(found.body)["message"]
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/yaml", MERGE])
+def test_a_number_with_too_many_digits_is_refused(media: str) -> None:
+    cluster = new_cluster()
+    cluster.ok("POST", WIDGETS, widget())
+    for digits, refused in ((18, False), (25, False), (400, True)):
+        body = json.dumps({**widget(), "spec": {"extra": {"number": "N"}}}).replace('"N"', "7" * digits)
+        body = f"# no JSON\n{body}" if media == "application/yaml" else body
+        verb = "PATCH" if media == MERGE else "PUT"
+        found = cluster.store.handle(HttpRequest(verb, received_path(f"{WIDGETS}/w"), {}, body.encode(), media))
+        assert not isinstance(found, Watch)
+        assert (found.status == 400) is refused, found.body
+
+
+def test_patches_one_after_another_can_not_nest_an_object_deeper_than_a_body_may() -> None:
+    cluster = new_cluster()
+    cluster.ok("POST", WIDGETS, widget())
+    deep: Any = {}
+    for _ in range(60):
+        deep = {"a": deep}
+    first = [{"op": "add", "path": "/spec/extra", "value": deep}]
+    cluster.ok("PATCH", f"{WIDGETS}/w", first, JSON_PATCH)
+    second = [{"op": "add", "path": "/spec/extra" + "/a" * 60, "value": deep}]
+    refusal = cluster.refused(400, "PATCH", f"{WIDGETS}/w", second, JSON_PATCH)
+    assert "the patched object has more than 100 levels" in refusal["message"]
+
+
+@pytest.mark.parametrize("subresource", ["pods/p/binding", "pods/p/eviction"])
+def test_a_list_is_no_binding_and_no_eviction(subresource: str) -> None:
+    cluster = new_cluster()
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    cluster.ok("POST", "/api/v1/namespaces/default/pods", pod)
+    assert cluster.answer("POST", f"/api/v1/namespaces/default/{subresource}", []).status == 400

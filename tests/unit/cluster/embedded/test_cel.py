@@ -1,4 +1,4 @@
-"""Expressions: values, macros, Kubernetes' functions, and errors that say what is wrong."""
+"""Expressions: values, macros, Kubernetes' functions, and error messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded.cel import CelError, SyntaxProblem, compile_expression
+from seamark_cluster.embedded.cel import CelError, SyntaxProblem, compile_expression
 from tests.unit.cluster.embedded.conftest import MERGE, Cluster, Json, definition
 
 SELF: Json = {
@@ -84,7 +84,7 @@ def test_an_expression_has_its_value(expression: str, value: Any) -> None:
         ("self.ports.all(p, p.nope)", "no such key: nope"),
     ],
 )
-def test_what_can_not_be_evaluated_says_why(expression: str, error: str) -> None:
+def test_an_evaluation_error_has_a_reason(expression: str, error: str) -> None:
     with pytest.raises(CelError, match=error):
         compile_expression(expression)({"self": SELF})
 
@@ -107,7 +107,7 @@ def rule(**spec: Any) -> Json:
     return {"apiVersion": "example.com/v1", "kind": "Rule", "metadata": {"name": "r"}, "spec": spec}
 
 
-def test_a_transition_rule_speaks_only_about_changes(cluster: Cluster) -> None:
+def test_a_transition_rule_applies_only_to_changes(cluster: Cluster) -> None:
     properties = {"size": {"type": "integer"}}
     cluster.store.create(ruled([{"rule": "self.size >= oldSelf.size", "message": "it only grows"}], **properties))
     cluster.ok("POST", RULES, rule(size=3))

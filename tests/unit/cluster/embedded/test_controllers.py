@@ -1,4 +1,4 @@
-"""What the store does by itself: garbage collection, the end of namespaces, quotas."""
+"""The store's own controllers: garbage collection, deletion of namespaces, quotas."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_dependents_go_with_their_last_owner(cluster: Cluster) -> None:
     assert names(cluster) == []
 
 
-def test_a_dependent_of_an_earlier_object_of_that_name_goes_too(cluster: Cluster) -> None:
+def test_a_dependent_of_an_earlier_object_of_that_name_is_deleted_too(cluster: Cluster) -> None:
     first = cluster.ok("POST", WIDGETS, widget())
     cluster.ok("DELETE", f"{WIDGETS}/w")
     cluster.ok("POST", WIDGETS, widget())

@@ -1,4 +1,4 @@
-"""Create, read, update, delete: what the API server promises about any object."""
+"""Create, read, update, delete: what the API server guarantees for any object."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_generation_counts_changes_of_the_spec_alone(cluster: Cluster) -> None:
     assert sized["metadata"]["generation"] == 2
 
 
-def test_each_door_changes_only_its_own_part(cluster: Cluster) -> None:
+def test_each_subresource_changes_only_its_own_part(cluster: Cluster) -> None:
     cluster.ok("POST", WIDGETS, widget())
     main = cluster.ok("PATCH", f"{WIDGETS}/w", {"spec": {"size": 5}, "status": {"count": 9}}, MERGE)
     assert "count" not in main["status"]
@@ -141,18 +141,18 @@ def test_the_same_requests_always_give_the_same_bytes(another: Callable[[], Clus
 def test_the_hash_seed_does_not_matter() -> None:
     script = (
         "import random, datetime\n"
-        "from seamark.cluster.embedded import EmbeddedTransport, Store\n"
-        "from seamark.core.transport import Request\n"
+        "from seamark_cluster.embedded import EmbeddedTransport, Store\n"
+        "from seamark_runtime.transport import HttpRequest\n"
         "class Clock:\n"
         "    def monotonic(self): return 0.0\n"
         "    def wall(self): return datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)\n"
         "store = Store(Clock(), random.Random(7))\n"
         'body = b\'{"metadata":{"name":"c","labels":{"a":"b","c":"d"}},"data":{"x":"1","y":"2"}}\'\n'
         "path = '/api/v1/namespaces/default/configmaps'\n"
-        "print(store.handle(Request('POST', path, body=body)).body)\n"
+        "print(store.handle(HttpRequest('POST', path, body=body)).body)\n"
         'patch = b\'{"apiVersion":"v1","kind":"ConfigMap","data":{"x":"2","y":"3"}}\'\n'
         "query = {'fieldManager': 'other'}\n"
-        "print(store.handle(Request('PATCH', path + '/c', query, patch, 'application/apply-patch+yaml')).body)\n"
+        "print(store.handle(HttpRequest('PATCH', path + '/c', query, patch, 'application/apply-patch+yaml')).body)\n"
     )
     outputs = set()
     for seed in ("1", "2", "3"):

@@ -1,4 +1,4 @@
-"""Custom kinds: pruning, defaults, validation with words a person can act on."""
+"""Custom kinds: pruning, defaults, and validation with clear messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.embedded.custom.formats import regex
+from seamark_cluster.embedded.machinery.formats import regex
 from tests.unit.cluster.embedded.conftest import MERGE, WIDGETS, Cluster, widget
 
 
@@ -17,12 +17,12 @@ def test_unknown_fields_are_dropped_with_a_warning(cluster: Cluster) -> None:
     assert "shape" not in cluster.ok("GET", f"{WIDGETS}/w")["spec"]
 
 
-def test_unknown_fields_are_an_error_when_asked(cluster: Cluster) -> None:
+def test_unknown_fields_are_an_error_when_requested(cluster: Cluster) -> None:
     refusal = cluster.refused(400, "POST", WIDGETS, widget(shape="round"), fieldValidation="Strict")
     assert 'unknown field "spec.shape"' in refusal["message"]
 
 
-def test_a_default_fills_in_what_was_not_said(cluster: Cluster) -> None:
+def test_a_default_fills_in_a_missing_field(cluster: Cluster) -> None:
     assert cluster.ok("POST", WIDGETS, widget())["spec"]["size"] == 3
 
 

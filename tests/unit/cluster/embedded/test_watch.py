@@ -1,12 +1,13 @@
-"""Watch and list: streams that resume, pages that agree, and 410 when the past is gone."""
+"""Watch and list: streams that resume, consistent pages, and 410 when the history is gone."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 
-from seamark.cluster.embedded import EmbeddedTransport, Pace, Settings, Store
-from seamark.core.transport import Request
+from seamark_cluster.embedded import EmbeddedTransport, Pace, Settings, Store
+from seamark_runtime.transport import HttpRequest
+from seamark_runtime.untrusted.names import received_path
 from tests.unit.cluster.embedded.conftest import MERGE, Cluster, Json, config_map, events
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -20,7 +21,7 @@ def test_a_watch_resumes_exactly_where_it_was(cluster: Cluster) -> None:
     assert [(kind, obj["metadata"]["name"]) for kind, obj in events(watch)] == [("ADDED", "b"), ("DELETED", "a")]
 
 
-def test_a_streaming_list_ends_with_a_bookmark_that_says_so(cluster: Cluster) -> None:
+def test_a_streaming_list_ends_with_an_annotated_bookmark(cluster: Cluster) -> None:
     cluster.ok("POST", MAPS, config_map("a"))
     query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
     (added, _), (kind, bookmark) = events(cluster.watch(MAPS, **query))
@@ -29,7 +30,7 @@ def test_a_streaming_list_ends_with_a_bookmark_that_says_so(cluster: Cluster) ->
     assert bookmark["metadata"]["resourceVersion"] == str(cluster.store.revisions.current)
 
 
-def test_a_watch_into_the_forgotten_past_is_told_to_start_over(cluster: Cluster) -> None:
+def test_a_watch_at_a_compacted_revision_gets_410(cluster: Cluster) -> None:
     first = cluster.ok("POST", MAPS, config_map("a"))
     cluster.ok("POST", MAPS, config_map("b"))
     cluster.store.compact()
@@ -63,7 +64,7 @@ def test_pages_of_a_list_are_all_of_one_moment(cluster: Cluster) -> None:
     assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
-def test_a_page_of_the_forgotten_past_is_refused_with_a_way_on(cluster: Cluster) -> None:
+def test_a_page_of_a_compacted_revision_is_refused_with_a_new_token(cluster: Cluster) -> None:
     for name in "abc":
         cluster.ok("POST", MAPS, config_map(name))
     first = cluster.ok("GET", MAPS, limit="1")
@@ -92,7 +93,7 @@ def test_a_quiet_stream_gets_bookmarks_and_ends_in_time() -> None:
         store = Store(settings=Settings(pace=Pace(bookmark=0.01, lifetime=0.035)))
         transport = EmbeddedTransport(store)
         query = {"watch": "true", "allowWatchBookmarks": "true", "resourceVersion": str(store.revisions.current)}
-        async with transport.stream(Request("GET", MAPS, query)) as stream:
+        async with transport.stream(HttpRequest("GET", received_path(MAPS), query)) as stream:
             return [json.loads(line) async for line in stream.chunks()]
 
     lines = asyncio.run(run())
@@ -108,13 +109,13 @@ def test_a_reader_wakes_when_something_happens_and_when_the_server_restarts() ->
 
         async def follow() -> None:
             query = {"watch": "true", "resourceVersion": str(store.revisions.current)}
-            async with transport.stream(Request("GET", MAPS, query)) as stream:
+            async with transport.stream(HttpRequest("GET", received_path(MAPS), query)) as stream:
                 async for line in stream.chunks():
                     seen.append(json.loads(line)["object"]["metadata"]["name"])
 
         reader = asyncio.create_task(follow())
         await asyncio.sleep(0)
-        await transport.send(Request("POST", MAPS, body=json.dumps(config_map("a")).encode()))
+        await transport.send(HttpRequest("POST", received_path(MAPS), body=json.dumps(config_map("a")).encode()))
         while not seen:
             await asyncio.sleep(0)
         store.restart()

@@ -1,4 +1,4 @@
-"""Pods as they come from the wire, and what is around them, for tests of pure code."""
+"""Pods as decoded from JSON, and their environment, for tests of pure code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from seamark.api.core import ConfigMap, Pod, Secret
-from seamark.api.meta import ObjectMeta
-from seamark.cluster.kubelet.environment import Standing
+from seamark_cluster.kubelet.environment import Placement
+from seamark_runtime.api.core import ConfigMap, Pod, Secret
+from seamark_runtime.api.meta import ObjectMeta
 
-STANDING = Standing("10.244.0.7", "node-1", "10.244.0.1")
+PLACEMENT = Placement("10.244.0.7", "node-1", "10.244.0.1")
 
 
 def pod(spec: dict[str, Any] | None = None, *, status: dict[str, Any] | None = None, **metadata: Any) -> Pod:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from seamark.cluster.kubelet.directory import LOCK, PREFIX, Directory
+from seamark_cluster.kubelet.directory import LOCK, PREFIX, Directory
 
 
-def test_a_directory_that_nobody_uses_any_more_is_swept_and_one_in_use_stays(tmp_path: Path) -> None:
+def test_an_unused_directory_is_removed_and_one_in_use_stays(tmp_path: Path) -> None:
     left = tmp_path / f"{PREFIX}left"
     left.mkdir()
     (left / LOCK).touch()

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.kubelet.environment import NotConfigured, command_line, environment, expand, field
-from tests.unit.cluster.kubelet.pods import KNOWN, STANDING, pod
+from seamark_cluster.kubelet.environment import NotConfigured, command_line, environment, expand, field
+from tests.unit.cluster.kubelet.pods import KNOWN, PLACEMENT, pod
 
 
 def env_of(container: dict[str, Any], **metadata: Any) -> dict[str, str]:
-    one = pod({"containers": [{"name": "web", **container}]}, **metadata)
-    return environment(one, one.spec.containers[0], KNOWN, STANDING, {"PATH": "/bin"})
+    subject = pod({"containers": [{"name": "web", **container}]}, **metadata)
+    return environment(subject, subject.spec.containers[0], KNOWN, PLACEMENT, {"PATH": "/bin"})
 
 
 def test_values_come_from_fields_config_maps_and_secrets() -> None:
@@ -52,7 +52,7 @@ def test_whole_sources_come_first_with_their_prefix_and_single_values_go_over_th
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ({"configMapKeyRef": {"name": "other", "key": "mode"}}, 'configmap "other" not found'),
         ({"configMapKeyRef": {"name": "settings", "key": "x"}}, 'couldn\'t find key x in configmap "settings"'),
@@ -60,8 +60,8 @@ def test_whole_sources_come_first_with_their_prefix_and_single_values_go_over_th
         ({"fieldRef": {"fieldPath": "spec.magic"}}, "fieldPath spec.magic is not supported"),
     ],
 )
-def test_what_is_missing_is_told_in_the_words_a_user_knows(source: dict[str, Any], said: str) -> None:
-    with pytest.raises(NotConfigured, match=said):
+def test_a_missing_reference_is_reported_with_the_kubelets_message(source: dict[str, Any], message: str) -> None:
+    with pytest.raises(NotConfigured, match=message):
         env_of({"env": [{"name": "X", "valueFrom": source}]})
 
 
@@ -90,9 +90,9 @@ def test_references_are_expanded_where_they_are_known(text: str, expanded: str) 
 def test_a_command_replaces_all_of_the_images_and_args_only_its_args(
     container: dict[str, Any], line: list[str]
 ) -> None:
-    one = pod({"containers": [{"name": "web", **container}]}).spec.containers[0]
-    assert command_line(one, ["/image"], ["usual"], {"A": "1"}) == line
+    subject = pod({"containers": [{"name": "web", **container}]}).spec.containers[0]
+    assert command_line(subject, ["/image"], ["usual"], {"A": "1"}) == line
 
 
 def test_all_labels_are_a_file_of_lines() -> None:
-    assert field(pod(labels={"b": "2", "a": "1"}), "metadata.labels", STANDING) == 'a="1"\nb="2"'
+    assert field(pod(labels={"b": "2", "a": "1"}), "metadata.labels", PLACEMENT) == 'a="1"\nb="2"'

@@ -1,4 +1,4 @@
-"""Logs: written line by line, read as asked."""
+"""Logs: written line by line, read with the options of a request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from seamark.cluster.kubelet.logs import LogQuery, LogWriter, read
+from seamark_cluster.kubelet.logs import LogQuery, LogWriter, read
 
 
 class Ticking:
-    """A clock that is a second later each time somebody looks."""
+    """A clock that advances by a second with each reading."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 8, 1, 10, 0, 0, tzinfo=UTC)
@@ -44,7 +44,7 @@ def test_lines_are_put_together_from_pieces_and_streams_do_not_mix(tmp_path: Pat
     assert shown(written(tmp_path / "a/log")) == "one\noops\ntwo\nlast\n"
 
 
-def test_the_tail_the_time_and_the_limit_are_as_asked(tmp_path: Path) -> None:
+def test_the_tail_the_time_and_the_limit_are_as_requested(tmp_path: Path) -> None:
     path = written(tmp_path / "log")
     assert shown(path, tailLines="2") == "two\nlast\n"
     assert shown(path, tailLines="0") == ""
@@ -54,7 +54,7 @@ def test_the_tail_the_time_and_the_limit_are_as_asked(tmp_path: Path) -> None:
     assert shown(path, timestamps="true", tailLines="1") == "2026-08-01T10:00:04.000000Z last\n"
 
 
-def test_following_goes_on_until_the_container_has_ended(tmp_path: Path) -> None:
+def test_following_continues_until_the_container_has_ended(tmp_path: Path) -> None:
     async def follow() -> bytes:
         log = LogWriter(tmp_path / "log", Ticking())
         over, pieces = asyncio.Event(), b""

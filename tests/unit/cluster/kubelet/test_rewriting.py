@@ -1,4 +1,4 @@
-"""Without mounts of their own, programs are told the real place of each mounted path."""
+"""Without mounts of their own, programs get the real directory in place of each mount path."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.kubelet.host import rewritten
-from seamark.cluster.kubelet.runtime import Mount
+from seamark_cluster.kubelet.host import rewritten
+from seamark_cluster.kubelet.runtime import Mount
 
 MOUNTS = [Mount(Path("/p/v/conf"), "/etc/conf"), Mount(Path("/p/v/deep"), "/etc/conf/deep")]
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("argument", "expected"),
     [
         ("/etc/conf", "/p/v/conf"),
         ("/etc/conf/a.yaml", "/p/v/conf/a.yaml"),
@@ -25,8 +25,8 @@ MOUNTS = [Mount(Path("/p/v/conf"), "/etc/conf"), Mount(Path("/p/v/deep"), "/etc/
         ("/a:/etc/conf:/b", "/a:/p/v/conf:/b"),
     ],
 )
-def test_a_mounted_path_is_rewritten_where_it_is_one(word: str, told: str) -> None:
-    assert rewritten(word, MOUNTS) == told
+def test_a_mounted_path_is_rewritten_where_it_is_one(argument: str, expected: str) -> None:
+    assert rewritten(argument, MOUNTS) == expected
 
 
 def test_what_the_program_is_made_of_stays() -> None:

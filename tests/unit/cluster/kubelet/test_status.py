@@ -1,4 +1,4 @@
-"""What a Pod's status says, from facts."""
+"""A Pod's status, from facts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.kubelet.status import ContainerFacts, Ended, PodFacts, Runs, Waiting, judge
+from seamark_cluster.kubelet.status import ContainerFacts, Ended, PodFacts, Runs, Waiting, judge
 from tests.unit.cluster.kubelet.pods import pod
 
 NOW = "2026-08-01T10:00:00Z"
@@ -17,7 +17,7 @@ DONE = Ended(0, NOW, NOW, "id")
 
 def status_of(*containers: ContainerFacts, spec: dict[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
     names = [f"c{number}" for number in range(len(containers))]
-    one = pod({"containers": [{"name": name, "image": "i"} for name in names], **(spec or {})}, generation=2)
+    subject = pod({"containers": [{"name": name, "image": "i"} for name in names], **(spec or {})}, generation=2)
     known = PodFacts(
         **{
             "address": "10.244.0.7",
@@ -29,11 +29,11 @@ def status_of(*containers: ContainerFacts, spec: dict[str, Any] | None = None, *
             **facts,
         }
     )
-    return judge(one, known, (), NOW)
+    return judge(subject, known, (), NOW)
 
 
 def condition(status: dict[str, Any], type_: str) -> tuple[str, str]:
-    found = next(one for one in status["conditions"] if one["type"] == type_)
+    found = next(condition for condition in status["conditions"] if condition["type"] == type_)
     return found["status"], found.get("reason", "")
 
 
@@ -42,7 +42,7 @@ def test_a_pod_whose_containers_are_ready_is_running_and_ready() -> None:
     assert status["phase"] == "Running"
     assert (status["podIP"], status["podIPs"]) == ("10.244.0.7", [{"ip": "10.244.0.7"}])
     assert condition(status, "Ready") == ("True", "")
-    assert {one["observedGeneration"] for one in status["conditions"]} == {2}
+    assert {item["observedGeneration"] for item in status["conditions"]} == {2}
     assert status["containerStatuses"][0]["state"] == {"running": {"startedAt": NOW}}
 
 
@@ -66,7 +66,7 @@ def test_the_phase_follows_from_the_containers(
 
 def test_containers_that_are_not_ready_are_named() -> None:
     status = status_of(RUNS, ContainerFacts(Runs(NOW), started=True))
-    ready = next(one for one in status["conditions"] if one["type"] == "Ready")
+    ready = next(item for item in status["conditions"] if item["type"] == "Ready")
     assert ready["message"] == "containers with unready status: [c1]"
     assert condition(status, "ContainersReady") == ("False", "ContainersNotReady")
 
@@ -91,11 +91,11 @@ def test_an_end_by_a_signal_has_the_code_that_a_shell_would_give() -> None:
 
 
 def test_a_time_moves_only_when_a_condition_flips() -> None:
-    one = pod({"containers": [{"name": "c0", "image": "i"}]})
+    subject = pod({"containers": [{"name": "c0", "image": "i"}]})
     facts = PodFacts(prepared=True, initialized=True, containers={"c0": RUNS})
     before = [
         {"type": "Ready", "status": "False", "lastTransitionTime": "old"},
         {"type": "Initialized", "status": "True", "lastTransitionTime": "old"},
     ]
-    times = {each["type"]: each["lastTransitionTime"] for each in judge(one, facts, before, NOW)["conditions"]}
+    times = {each["type"]: each["lastTransitionTime"] for each in judge(subject, facts, before, NOW)["conditions"]}
     assert (times["Ready"], times["Initialized"]) == (NOW, "old")

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import Volume
-from seamark.cluster.kubelet.environment import NotConfigured
-from seamark.cluster.kubelet.volumes import Contents, File, contents, write
-from tests.unit.cluster.kubelet.pods import KNOWN, STANDING, pod
+from seamark_cluster.kubelet.environment import NotConfigured
+from seamark_cluster.kubelet.volumes import Contents, File, contents, write
+from seamark_runtime.api.core import Volume
+from tests.unit.cluster.kubelet.pods import KNOWN, PLACEMENT, pod
 
 
 def contents_of(volume: dict[str, Any]) -> Contents:
-    return contents(pod(labels={"a": "1"}), msgspec.convert({"name": "v", **volume}, Volume), KNOWN, STANDING)
+    return contents(pod(labels={"a": "1"}), msgspec.convert({"name": "v", **volume}, Volume), KNOWN, PLACEMENT)
 
 
 def test_a_config_map_is_a_file_for_each_key() -> None:
@@ -27,7 +27,7 @@ def test_items_choose_keys_and_give_paths_and_modes() -> None:
     assert contents_of(volume).files == {"sub/t": File(b"s3cret", 0o400)}
 
 
-def test_a_projected_volume_joins_its_sources_and_asks_for_its_tokens() -> None:
+def test_a_projected_volume_joins_its_sources_and_requests_its_tokens() -> None:
     sources = [
         {"configMap": {"name": "settings", "items": [{"key": "mode", "path": "m"}]}},
         {"downwardAPI": {"items": [{"path": "ns", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
@@ -39,17 +39,21 @@ def test_a_projected_volume_joins_its_sources_and_asks_for_its_tokens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("volume", "said"),
+    ("volume", "message"),
     [
         ({"configMap": {"name": "none"}}, 'configmap "none" not found'),
         ({"secret": {"secretName": "none"}}, 'secret "none" not found'),
         ({"configMap": {"name": "settings", "items": [{"key": "x", "path": "x"}]}}, "has no key x"),
-        ({"configMap": {"name": "settings", "items": [{"key": "mode", "path": "../x"}]}}, "no path inside a volume"),
-        ({}, "of a kind that this node can't mount"),
+        ({"configMap": {"name": "settings", "items": [{"key": "mode", "path": "../x"}]}}, "not a path inside a volume"),
+        (
+            {"projected": {"sources": [{"serviceAccountToken": {"path": "../token"}}]}},
+            "not a path inside a volume",
+        ),
+        ({}, "has an unsupported type"),
     ],
 )
-def test_what_can_not_be_mounted_is_told(volume: dict[str, Any], said: str) -> None:
-    with pytest.raises(NotConfigured, match=said):
+def test_a_volume_that_can_not_be_mounted_is_reported(volume: dict[str, Any], message: str) -> None:
+    with pytest.raises(NotConfigured, match=message):
         contents_of(volume)
 
 

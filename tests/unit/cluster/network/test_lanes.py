@@ -1,4 +1,4 @@
-"""Loopback ranges: nobody has one that somebody else has."""
+"""Loopback ranges: each is used by one cluster only."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from seamark.cluster.network import lanes
-from seamark.cluster.network.lanes import Lane, claim
-from seamark.cluster.real.ports import Ports
-from seamark.core.errors import UserError
+from seamark_cluster.network import lanes
+from seamark_cluster.network.lanes import Lane, claim
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.errors import UserError
 
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Clusters that run on this machine are not in the way, and nothing is taken from them."""
+    """Isolated from clusters that run on this machine."""
     with Ports("127.0.0.1") as ports:
         monkeypatch.setattr(lanes, "MARK", ports.reserve())
         yield
@@ -38,7 +38,7 @@ def test_each_has_its_own_until_it_is_given_back(held: ExitStack) -> None:
     assert claimed(held) == first
 
 
-def test_when_all_are_taken_it_is_told(held: ExitStack) -> None:
+def test_an_exhausted_range_is_reported(held: ExitStack) -> None:
     assert len({claimed(held).services for _ in range(lanes.LANES)}) == lanes.LANES
     with pytest.raises(UserError, match="end one of them"):
         claim()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.real.audit import AuditLog
-from seamark.core.errors import SeamarkError
+from seamark_cluster.real.audit import AuditLog
+from seamark_runtime.errors import SeamarkError
 
 
 def line(audit_id: str, verb: str, user: str = "alice", stage: str = "ResponseComplete", **ref: str) -> str:
@@ -85,6 +85,6 @@ def test_a_line_that_is_still_being_written_is_left_for_later(log: AuditLog) -> 
     assert [entry.verb for entry in log.entries(mark)] == ["get"]
 
 
-def test_waiting_for_what_never_comes_says_so(log: AuditLog) -> None:
+def test_waiting_ends_with_an_error_at_its_limit(log: AuditLog) -> None:
     with pytest.raises(SeamarkError, match="it has 3 entries"):
         log.wait_for(lambda entries: len(entries) > 3, seconds=0)

@@ -1,4 +1,4 @@
-"""Compiling, with a compiler that only pretends."""
+"""Compiling, with a fake compiler."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.real import gobuild
-from seamark.cluster.real.gobuild import build, toolchain
-from seamark.core.errors import UserError
-from tests.unit.cluster.real.test_binaries import Told
+from seamark_cluster.real import gobuild
+from seamark_cluster.real.gobuild import build, toolchain
+from seamark_runtime.errors import UserError
+from tests.unit.cluster.real.test_binaries import Steps
 
 GO = f"""#!{sys.executable}
 import pathlib, sys
@@ -45,22 +45,22 @@ def install_go(path: Path, version: str = "1.99.1", fails: bool = False) -> Path
 def test_the_wanted_programs_are_built_with_their_version(path: Path) -> None:
     install_go(path)
     (path / "out").mkdir()
-    told = Told()
-    build("v1.2.3", ["etcd", "kubectl"], path / "out", path, told)
+    reported = Steps()
+    build("v1.2.3", ["etcd", "kubectl"], path / "out", path, reported)
     assert {made.name for made in (path / "out").iterdir()} == {"etcd", "kubectl"}
     assert "component-base/version.gitVersion=v1.2.3" in (path / "out" / "kubectl").read_text()
-    assert "control plane: compiling etcd, kubectl v1.2.3 (once, some minutes)" in told.steps
+    assert "control plane: compiling etcd, kubectl v1.2.3 (once, some minutes)" in reported.steps
 
 
-def test_a_build_that_fails_says_what_go_said_and_what_to_do(path: Path) -> None:
+def test_a_build_that_fails_reports_the_output_of_go_and_a_hint(path: Path) -> None:
     install_go(path, fails=True)
     with pytest.raises(UserError, match=r"no such module.*GOPROXY"):
-        build("v1.2.3", ["etcd"], path, path, Told())
+        build("v1.2.3", ["etcd"], path, path, Steps())
 
 
 def test_the_machines_own_go_is_used_where_new_enough(path: Path) -> None:
     own = install_go(path)
-    assert toolchain(path / "cache", Told()) == own
+    assert toolchain(path / "cache", Steps()) == own
 
 
 @pytest.mark.parametrize("version", ["1.25.9", "1.9", None])
@@ -77,8 +77,8 @@ def test_no_go_or_an_old_one_is_replaced_by_one_apart(
         install_go(environment / "bin", "1.26.6")
 
     monkeypatch.setattr(gobuild, "_install", install)
-    assert toolchain(path / "cache", Told()) == path / "cache" / "go" / "bin" / "go"
-    assert toolchain(path / "cache", Told()) == path / "cache" / "go" / "bin" / "go"
+    assert toolchain(path / "cache", Steps()) == path / "cache" / "go" / "bin" / "go"
+    assert toolchain(path / "cache", Steps()) == path / "cache" / "go" / "bin" / "go"
     assert len(installs) == 1
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.real import ports
-from seamark.cluster.real.ports import Ports
-from seamark.core.errors import UserError
+from seamark_cluster.real import ports
+from seamark_cluster.real.ports import Ports
+from seamark_runtime.errors import UserError
 
 
 @pytest.fixture
 def two_ports(monkeypatch: pytest.MonkeyPatch) -> int:
-    """A world with two ports, of which nobody listens on either."""
+    """A range of two ports, both unused."""
     first = next(
         port for port in range(17000, 17900, 2) if ports.free("127.0.0.1", port) and ports.free("127.0.0.1", port + 1)
     )
@@ -33,7 +33,7 @@ def test_two_reservations_never_meet(two_ports: int, tmp_path: Path) -> None:
             one.reserve()
 
 
-def test_a_port_that_somebody_listens_on_is_left_alone(two_ports: int, tmp_path: Path) -> None:
+def test_a_port_in_use_is_not_reserved(two_ports: int, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", two_ports)), Ports("127.0.0.1", tmp_path) as mine:
         assert mine.reserve() == two_ports + 1
 

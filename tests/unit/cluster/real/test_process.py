@@ -1,4 +1,4 @@
-"""A component is found, signalled and started again by anybody who knows its directory."""
+"""A component is found, signalled and started again by any process that knows its directory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.cluster.real.process import Component
-from seamark.core.errors import SeamarkError
+from seamark_cluster.real.process import Component
+from seamark_runtime.errors import SeamarkError
 
 WAITS = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
 DEAF = [
@@ -30,16 +30,16 @@ def component(tmp_path: Path) -> Iterator[Component]:
 
 def said_hello(component: Component) -> None:
     deadline = time.monotonic() + 10
-    while "hello" not in component.last_words():
+    while "hello" not in component.log_tail():
         assert time.monotonic() < deadline
 
 
 def test_one_that_was_never_started_is_dead_and_may_be_stopped(component: Component) -> None:
     component.stop()
-    assert (component.alive, component.pid, component.last_words()) == (False, None, "")
+    assert (component.alive, component.pid, component.log_tail()) == (False, None, "")
 
 
-def test_somebody_else_sees_it_and_ends_it(component: Component, tmp_path: Path) -> None:
+def test_another_process_sees_it_and_ends_it(component: Component, tmp_path: Path) -> None:
     component.start()
     other = Component(tmp_path, [component.name])
     assert other.alive
@@ -54,7 +54,7 @@ def test_it_can_be_started_again_on_the_same_log(component: Component) -> None:
     component.stop()
     component.start()
     assert component.alive
-    assert "hello" in component.last_words()
+    assert "hello" in component.log_tail()
 
 
 def test_it_is_not_started_twice(component: Component) -> None:
@@ -71,7 +71,7 @@ def test_one_that_does_not_listen_is_killed_after_the_grace(tmp_path: Path) -> N
     assert not component.alive
 
 
-def test_a_pid_that_belongs_to_somebody_else_by_now_is_not_signalled(component: Component, tmp_path: Path) -> None:
+def test_a_reused_pid_is_not_signalled(component: Component, tmp_path: Path) -> None:
     component.start()
     bystander = component.pid
     component_of_the_past = Component(tmp_path / "past", [component.name])

@@ -1,4 +1,4 @@
-"""Bringing the published programs, from a site that looks like the real one."""
+"""Downloading the published programs, from a fake of the release site."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from seamark.cluster.real import release
-from seamark.cluster.real.binaries import NAMES, VERSION
-from seamark.cluster.real.release import Site, Unavailable, download, within
-from tests.unit.cluster.real.test_binaries import Told
+from seamark_cluster.real import release
+from seamark_cluster.real.binaries import NAMES, VERSION
+from seamark_cluster.real.release import Site, Unavailable, download, within
+from tests.unit.cluster.real.test_binaries import Steps
 
 
 class Web:
@@ -56,7 +56,7 @@ def web() -> Iterator[Web]:
             self.wfile.write(page or b"")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
-            """Quiet."""
+            """No request log."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         site = Web(server.server_port)
@@ -69,7 +69,7 @@ def web() -> Iterator[Web]:
 
 def test_all_programs_arrive_and_can_be_run(web: Web, tmp_path: Path) -> None:
     web.publish()
-    assert download(VERSION, NAMES, tmp_path, Told(), web.site)
+    assert download(VERSION, NAMES, tmp_path, Steps(), web.site)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "etcd": "etcd",
         "kube-apiserver": "kube-apiserver",
@@ -80,42 +80,42 @@ def test_all_programs_arrive_and_can_be_run(web: Web, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoiled", [".tar.gz", "kube-controller-manager"])
-def test_what_is_not_what_its_checksum_says_is_not_used(web: Web, tmp_path: Path, spoiled: str) -> None:
+def test_a_download_with_a_wrong_checksum_is_not_used(web: Web, tmp_path: Path, spoiled: str) -> None:
     web.publish()
     page = next(path for path in web.pages if path.endswith(spoiled))
     web.pages[page] += b"!"
-    told = Told()
-    assert not download(VERSION, NAMES, tmp_path, told, web.site)
-    assert "is not what its published checksum says" in told.steps[-1]
+    reported = Steps()
+    assert not download(VERSION, NAMES, tmp_path, reported, web.site)
+    assert "is not what its published checksum says" in reported.steps[-1]
     assert not (tmp_path / "kube-controller-manager").exists()
 
 
-def test_a_version_that_was_not_published_is_said(web: Web, tmp_path: Path) -> None:
+def test_an_unpublished_version_is_reported(web: Web, tmp_path: Path) -> None:
     web.publish()
-    told = Told()
-    assert not download("v1.0.0", NAMES, tmp_path, told, web.site)
-    assert "there is no envtest-v1.0.0" in told.steps[-1]
+    reported = Steps()
+    assert not download("v1.0.0", NAMES, tmp_path, reported, web.site)
+    assert "there is no envtest-v1.0.0" in reported.steps[-1]
 
 
 def test_a_site_that_is_not_there_is_given_up_at_once(tmp_path: Path) -> None:
     began = time.monotonic()
-    assert not download(VERSION, NAMES, tmp_path, Told(), Site("http://127.0.0.1:1/", "http://127.0.0.1:1/"))
+    assert not download(VERSION, NAMES, tmp_path, Steps(), Site("http://127.0.0.1:1/", "http://127.0.0.1:1/"))
     assert time.monotonic() - began < 2
 
 
 def test_nothing_is_taken_from_an_insecure_place(web: Web, tmp_path: Path) -> None:
-    told = Told()
-    assert not download(VERSION, NAMES, tmp_path, told, Site("http://example.invalid/index.yaml"))
-    assert "is not a secure address" in told.steps[-1]
+    reported = Steps()
+    assert not download(VERSION, NAMES, tmp_path, reported, Site("http://example.invalid/index.yaml"))
+    assert "is not a secure address" in reported.steps[-1]
 
 
-def test_work_that_hangs_is_left_behind() -> None:
+def test_work_that_hangs_is_abandoned() -> None:
     never = threading.Event()
-    with pytest.raises(Unavailable, match="no answer"):
+    with pytest.raises(Unavailable, match="no response"):
         within(0.01, never.wait)
     never.set()
 
 
-def test_work_that_fails_says_how() -> None:
+def test_failed_work_raises_its_error() -> None:
     with pytest.raises(ZeroDivisionError):
         within(10, lambda: 1 // 0)

@@ -12,10 +12,10 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from seamark.cluster.real.flags import Options
-from seamark.cluster.real.pki import Pki
-from seamark.cluster.real.users import User, kubeconfig, token_file, write_private
-from seamark.core.errors import UserError
+from seamark_cluster.real.flags import Options
+from seamark_cluster.real.pki import Pki
+from seamark_cluster.real.users import User, kubeconfig, token_file, write_private
+from seamark_runtime.errors import UserError
 
 
 def test_tokens_differ_and_do_not_show() -> None:
@@ -69,10 +69,10 @@ def test_an_authority_that_is_there_is_used_again(tmp_path: Path) -> None:
         (Options(advertise_address="10.1.0.1"), "10.1.0.1", "127.0.0.1"),
     ],
 )
-def test_addresses_are_what_was_asked_for(options: Options, advertised: str, connect: str) -> None:
+def test_requested_addresses_are_allocated(options: Options, advertised: str, connect: str) -> None:
     assert (options.advertised, options.connect) == (advertised, connect)
 
 
 def test_a_name_is_no_address() -> None:
-    with pytest.raises(UserError, match="'localhost' is no IP address"):
+    with pytest.raises(UserError, match="'localhost' is not an IP address"):
         Options(bind_address="localhost")

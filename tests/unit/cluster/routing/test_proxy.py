@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 import uvloop
 
-from seamark.cluster.routing.router import Listener
-from seamark.cluster.routing.table import Address, Route
+from seamark_cluster.routing.router import Listener
+from seamark_cluster.routing.table import Address, Route
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
 
 def free() -> Address:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return Address("127.0.0.1", one.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return Address("127.0.0.1", listener.getsockname()[1])
 
 
 async def behind(handler: Handler, *others: Address) -> tuple[asyncio.Server, Listener]:
-    """A server, and a listener of ours in front of it (and of other backends that are tried first)."""
+    """A server, and a proxy listener in front of it (and of other backends that are tried first)."""
     server = await asyncio.start_server(handler, "127.0.0.1", 0)
     backend = Address(*server.sockets[0].getsockname())
     listener = Listener(free(), Route((*others, backend)), asyncio.get_running_loop().time)
@@ -33,7 +33,7 @@ async def behind(handler: Handler, *others: Address) -> tuple[asyncio.Server, Li
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers when the client has said everything: only a half-close makes that possible."""
+    """Responds when the client has sent everything: only a half-close makes that possible."""
     data = await reader.read()
     writer.write(data[::-1])
     await writer.drain()
@@ -95,7 +95,7 @@ def test_a_slow_reader_holds_a_fast_writer_back() -> None:
     async def pour(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal sent
         piece = b"x" * 65536
-        for _ in range(2048):  # 128 MB, if nobody held it back
+        for _ in range(2048):  # 128 MB, without backpressure
             writer.write(piece)
             await writer.drain()
             sent += len(piece)
@@ -105,7 +105,7 @@ def test_a_slow_reader_holds_a_fast_writer_back() -> None:
         server, listener = await behind(pour)
         reader, writer = await asyncio.open_connection(*listener.address, limit=65536)
         before = -1
-        while before != sent or not sent:  # until nothing moves any more
+        while before != sent or not sent:  # until the proxy accepts no further bytes
             before = sent
             await asyncio.sleep(0.2)
         held, received = sent, 0

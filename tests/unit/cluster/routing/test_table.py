@@ -1,4 +1,4 @@
-"""Which address of a Service leads where."""
+"""The routes of a Service's addresses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from seamark.api.core import Service
-from seamark.api.discovery import EndpointSlice
-from seamark.cluster.routing.balance import Balance
-from seamark.cluster.routing.table import Address, Front, Route, routes
+from seamark_cluster.routing.balance import Balance
+from seamark_cluster.routing.table import Address, Front, Route, routes
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.discovery import EndpointSlice
 
 
 def service(**spec: Any) -> Service:
@@ -43,7 +43,7 @@ def test_a_port_leads_to_the_ready_endpoints_by_its_name() -> None:
     }
 
 
-def test_what_is_not_said_of_an_endpoint_counts_as_ready() -> None:
+def test_an_endpoint_without_conditions_counts_as_ready() -> None:
     assert routes(service(), [endpoint_slice(("10.244.0.2", {}))])[VIP].backends == (Address("10.244.0.2", 3000),)
 
 
@@ -52,7 +52,7 @@ def test_several_slices_are_one_service_and_an_endpoint_in_two_of_them_counts_on
     assert len(routes(service(), slices)[VIP].backends) == 2
 
 
-def test_those_that_are_ending_serve_while_nobody_else_does() -> None:
+def test_terminating_endpoints_serve_while_there_are_no_others() -> None:
     ending = ("10.244.0.2", {"ready": False, "serving": True, "terminating": True})
     assert routes(service(), [endpoint_slice(ending)])[VIP].backends == (Address("10.244.0.2", 3000),)
     assert routes(service(), [endpoint_slice(ending, ("10.244.0.3", READY))])[VIP].backends == (
@@ -69,9 +69,9 @@ def test_nothing_listens_without_endpoints_and_for_headless_and_external_names()
 
 
 def test_a_node_port_listens_at_the_node() -> None:
-    one = service(type="NodePort", ports=[{"name": "web", "port": 80, "nodePort": 30080}])
+    node_port = service(type="NodePort", ports=[{"name": "web", "port": 80, "nodePort": 30080}])
     assert Front("TCP", Address("10.244.0.1", 30080)) in routes(
-        one, [endpoint_slice(("10.244.0.2", READY))], "10.244.0.1"
+        node_port, [endpoint_slice(("10.244.0.2", READY))], "10.244.0.1"
     )
 
 
@@ -85,7 +85,7 @@ def test_a_port_leads_to_endpoints_of_its_own_protocol() -> None:
     assert found[Front("TCP", address)].backends == (Address("10.244.0.2", 5354),)
 
 
-def test_affinity_lasts_as_long_as_the_service_says() -> None:
+def test_affinity_lasts_as_long_as_the_service_sets() -> None:
     slices = [endpoint_slice(("10.244.0.2", READY))]
     config = {"clientIP": {"timeoutSeconds": 60}}
     assert routes(service(sessionAffinity="ClientIP"), slices)[VIP].affinity == 10800

@@ -1,4 +1,4 @@
-"""What `kubectl get` says of Pods and others, in one word each."""
+"""The columns of `kubectl get`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from seamark.cluster.server.columns import age
-from seamark.cluster.server.kubectl_columns import BUILTIN
+from seamark_cluster.server.columns import age
+from seamark_cluster.server.kubectl_columns import BUILTIN
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
 def cell(kind: str, column: str, obj: dict[str, Any]) -> Any:
-    return next(one for one in BUILTIN[kind] if one.name == column).cell(obj, NOW)
+    return next(item for item in BUILTIN[kind] if item.name == column).cell(obj, NOW)
 
 
 def a_pod(*states: dict[str, Any], phase: str = "Running", **status: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ READY = [{"type": "Ready", "status": "True"}]
 
 
 @pytest.mark.parametrize(
-    ("pod", "word", "ready"),
+    ("pod", "text", "ready"),
     [
         (a_pod(RUNS), "Running", "1/1"),
         (a_pod({"waiting": {"reason": "ErrImagePull"}}, phase="Pending"), "ErrImagePull", "0/1"),
@@ -52,27 +52,27 @@ READY = [{"type": "Ready", "status": "True"}]
         ({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}, "Pending", "0/1"),
     ],
 )
-def test_a_pods_status_is_the_word_of_its_worst_container(pod: dict[str, Any], word: str, ready: str) -> None:
-    assert cell("Pod", "Status", pod) == word
+def test_a_pods_status_column_is_that_of_its_worst_container(pod: dict[str, Any], text: str, ready: str) -> None:
+    assert cell("Pod", "Status", pod) == text
     assert cell("Pod", "Ready", pod) == ready
 
 
-def test_a_pod_that_goes_or_begins_says_so_first() -> None:
+def test_a_terminating_or_initializing_pod_shows_that_first() -> None:
     going = a_pod(RUNS)
     going["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
     assert cell("Pod", "Status", going) == "Terminating"
     begins = a_pod({"waiting": {"reason": "PodInitializing"}}, phase="Pending")
     begins["spec"]["initContainers"] = [{"name": "first"}, {"name": "second"}]
-    for state, word in (
+    for state, text in (
         ({"running": {}}, "Init:0/2"),
         ({"waiting": {"reason": "ErrImagePull"}}, "Init:ErrImagePull"),
         ({"terminated": {"exitCode": 1, "reason": "Error"}}, "Init:Error"),
     ):
         begins["status"]["initContainerStatuses"] = [{"name": "first", "state": state}]
-        assert cell("Pod", "Status", begins) == word
+        assert cell("Pod", "Status", begins) == text
 
 
-def test_restarts_tell_when_the_last_one_was() -> None:
+def test_restarts_show_when_the_last_one_was() -> None:
     pod = a_pod(RUNS)
     assert cell("Pod", "Restarts", pod) == "0"
     ended = {"terminated": {"finishedAt": "2026-01-01T11:58:00Z"}}

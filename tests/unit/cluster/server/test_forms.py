@@ -1,11 +1,11 @@
-"""Which form of an answer a client gets."""
+"""Content negotiation."""
 
 from __future__ import annotations
 
 import pytest
 
-from seamark.cluster.embedded.status import ApiError
-from seamark.cluster.server.forms import Form, metadata_of, wanted
+from seamark_cluster.embedded.machinery.errors import ApiError
+from seamark_cluster.server.forms import Form, metadata_of, wanted
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
@@ -31,16 +31,16 @@ def test_the_first_form_that_there_is_is_taken(accept: str, form: Form) -> None:
     assert wanted(accept) == form
 
 
-def test_a_client_that_takes_nothing_that_there_is_is_told() -> None:
-    with pytest.raises(ApiError, match="only the following media types are accepted") as told:
+def test_a_client_that_accepts_no_supported_form_gets_406() -> None:
+    with pytest.raises(ApiError, match="only the following media types are accepted") as raised:
         wanted("image/png")
-    assert told.value.code == 406
+    assert raised.value.code == 406
 
 
 def test_metadata_alone_of_an_object_and_of_a_list() -> None:
-    one = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {"x": 1}}
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {"x": 1}}
     bare = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}
-    assert metadata_of(one) == bare
-    listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": [one]}
+    assert metadata_of(pod) == bare
+    listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": [pod]}
     assert metadata_of(listed)["items"] == [bare]
     assert metadata_of(listed)["kind"] == "PartialObjectMetadataList"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.cluster.server.protobuf import MAGIC, Unreadable, to_json
+from seamark_cluster.server.protobuf import MAGIC, Unreadable, to_json
 
 
 def varint(value: int) -> bytes:
@@ -66,7 +66,7 @@ def test_types_inlined_in_json_quantities_and_ports_by_name_or_number() -> None:
         "httpGet": {"path": "/up", "port": "http"},
         "initialDelaySeconds": 5,
     }
-    assert found["terminationGracePeriodSeconds"] == 0  # a pointer: zero is said
+    assert found["terminationGracePeriodSeconds"] == 0  # a pointer: zero is encoded
 
 
 def test_times_negative_numbers_and_lists_of_lists() -> None:
@@ -79,7 +79,7 @@ def test_times_negative_numbers_and_lists_of_lists() -> None:
     assert review["spec"] == {"extra": {"scopes": ["a", "b"]}}
 
 
-def test_what_is_no_message_of_a_known_kind_is_told() -> None:
+def test_a_body_that_is_not_a_message_of_a_known_kind_is_refused() -> None:
     with pytest.raises(Unreadable, match="does not appear to be a protobuf message"):
         to_json(b"{}")
     with pytest.raises(Unreadable, match='no kind "Harbour" is registered for version "v1"'):

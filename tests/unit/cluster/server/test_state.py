@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from seamark.cluster.embedded import Store, User
-from seamark.cluster.embedded.status import ApiError
-from seamark.cluster.server import state as module
-from seamark.cluster.server.state import StateFile
-from seamark.core.errors import UserError
+from seamark_cluster.embedded import Store, User
+from seamark_cluster.embedded.machinery.errors import ApiError
+from seamark_cluster.server import state as module
+from seamark_cluster.server.state import StateFile
+from seamark_runtime.errors import UserError
 
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -60,7 +60,9 @@ def test_everything_is_there_again_at_the_same_revision(tmp_path: Path) -> None:
         r: found for r, found in objects.items() if found
     }
     assert again.user_of(token) == User("alice", ("crew",))
-    again.create({"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "two"}})  # the kind is known
+    again.create(
+        {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "two"}}
+    )  # the kind is registered
     file.close()
 
 
@@ -109,13 +111,13 @@ def test_the_file_stays_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     file.close()
 
 
-def test_a_file_in_use_and_a_file_of_something_else_are_told_in_one_line(tmp_path: Path) -> None:
+def test_a_file_in_use_and_an_invalid_file_are_reported_in_one_line(tmp_path: Path) -> None:
     _, file = opened(tmp_path / "state")
     with pytest.raises(UserError, match="is in use"):
         StateFile(tmp_path / "state")
     file.close()
     (tmp_path / "notes").write_text("buy milk\n")
-    with pytest.raises(UserError, match=r"notes is no state of a cluster \(line 1"):
+    with pytest.raises(UserError, match=r"notes is not a state file of a cluster \(line 1"):
         opened(tmp_path / "notes")
     with pytest.raises(UserError, match="can't be kept in"):
         StateFile(tmp_path / "nowhere" / "state")

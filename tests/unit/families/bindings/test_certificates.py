@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from seamark.api.core import Secret
 from seamark.families.bindings.certificates import EcCertificates, Validity, held
+from seamark_runtime.api.core import Secret
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MAKER = EcCertificates()

@@ -9,10 +9,10 @@ from contextlib import suppress
 import pytest
 from prometheus_client import CollectorRegistry
 
-from seamark.api.meta import Key
-from seamark.core.errors import Retry
 from seamark.families.bindings.probes import HungUp, Prober, connect
 from seamark.families.bindings.state import Probe
+from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import Retry
 from tests.edge.services import free_port
 from tests.virtual_time import CLOCK, elapsed, run
 

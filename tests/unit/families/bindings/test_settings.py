@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.core.errors import UserError
 from seamark.families.bindings.family import configured
 from seamark.families.bindings.settings import BindingsSettings, edge_of, port_range, settings_of
+from seamark_runtime.errors import UserError
 
 
 @pytest.mark.parametrize("text", ["", "10000", "20000-10000", "0-10", "1-70000", "a-b"])

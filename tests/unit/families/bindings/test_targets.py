@@ -8,7 +8,7 @@ import pytest
 
 from seamark.families.bindings.polling import Listing, grouped, summary
 from seamark.families.bindings.targets import BadTarget, parse
-from seamark.providers.edge.model import Bound
+from seamark_edge.model import Bound
 
 
 @pytest.mark.parametrize(

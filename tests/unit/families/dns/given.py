@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from seamark.core.controller import Group
-from seamark.core.source import Facts
-from seamark.core.waker import Declaration
 from seamark.families.dns.controller import controllers
 from seamark.providers.dns.memory import MemoryProvider
+from seamark_runtime.controller import CollectionController, Declaration
+from seamark_runtime.source import Facts
 from tests.unit.families.dns.zones import ZONE, content, owned, record, rules
 
 
@@ -15,7 +14,7 @@ def dns() -> tuple[Declaration, ...]:
     under = rules(types=frozenset(("A", "AAAA", "CNAME")))
     declared = controllers(MemoryProvider((ZONE,)), under)
     group = declared[0]
-    assert isinstance(group, Group)
+    assert isinstance(group, CollectionController)
     contents = group.sources[0]
     assert isinstance(contents, Facts)
     contents.put(ZONE, content(owned("www", "www A 192.0.2.1"), record("foreign A 192.0.2.200", ttl=300)))

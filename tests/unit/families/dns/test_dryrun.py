@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec, Endpoint
-from seamark.api.meta import ObjectMeta
 from seamark.cli.dns import table
 from seamark.families.dns.dryrun import Planned, dry_run
 from seamark.providers.dns.memory import MemoryProvider
+from seamark_runtime.api.meta import ObjectMeta
 from tests.unit.families.dns.zones import ZONE, owned, record, rules
 
 

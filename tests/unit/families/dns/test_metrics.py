@@ -8,13 +8,13 @@ from collections.abc import Hashable
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from seamark.core.errors import Retry
 from seamark.families.dns.ledger import Ledger, Subject
 from seamark.families.dns.metrics import DnsMetrics
 from seamark.families.dns.state import Read, Update
 from seamark.families.dns.work import Work
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Part, Record
+from seamark_runtime.errors import Retry
 from tests.unit.families.dns.zones import ZONE, claim, content, owned, rules, subject
 
 

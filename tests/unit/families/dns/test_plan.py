@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seamark.families.dns.planning import Stake
-from seamark.families.dns.rules import Domains, Policy
+from seamark.families.dns.rules import Policy
+from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.model import Part, Record
-from seamark.wire.txt import Names
+from seamark.providers.dns.txt import Names
 from tests.unit.families.dns.zones import ZONE, claim, content, owned, plan, record, ref, rules, told
 
 WWW = "www A 192.0.2.1"
@@ -256,3 +257,146 @@ def test_namespaces_share_a_name_where_that_is_set() -> None:
     alone = plan(content(), *claims)
     assert told(alone.changes)[0] == "create www A 192.0.2.7", "else the first has it"
     assert alone.verdicts[(ref("shop/a"), 0)].reason == "Conflict"
+
+
+FORGED = ["external-dns/owner=zzz", "external-dns/owner=zzz=1", "external-dns/resource=crd/tenant-b/www"]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_an_ownership_record_that_says_something_twice_is_not_believed_nor_shown(forged: str) -> None:
+    """Rule 37: as earlier versions wrote it for labels of a tenant."""
+    standing, txt = owned("tenant-a/x", WWW)
+    doubtful = Record(txt.name, "TXT", (f"{txt.targets[0]},external-dns/x=1,{forged}",), 300)
+    made = plan(content(standing, doubtful), claim("tenant-b/www", "www A 192.0.2.9"))
+    assert made.changes == ()
+    verdict = made.verdicts[(ref("tenant-b/www"), 0)]
+    words = f"www.{ZONE} A is on the name server already, and is nobody's we know"
+    assert (verdict.reason, verdict.message) == ("NotOwned", words)
+    assert plan(content(standing, doubtful)).changes == ()
+
+
+# ---- names below the wildcard of another namespace (rule 34)
+
+WILDCARD = "*.team-b A 192.0.2.1"
+WIDER, NEARER = "*.apps", "*.team-b.apps A 192.0.2.1"
+BELOW = "x.team-b A 203.0.113.6"
+COVERED = f"x.team-b.{ZONE} A is below a wildcard record of another namespace"
+
+
+@pytest.mark.parametrize("below", ["x.team-b", "x.y.team-b", "*.y.team-b"])
+@pytest.mark.parametrize("served", [True, False], ids=["served", "claimed"])
+def test_a_name_below_the_wildcard_of_another_namespace_is_refused(below: str, served: bool) -> None:
+    holds = content(owned("b/wild", WILDCARD)) if served else content()
+    made = plan(holds, claim("b/wild", WILDCARD), claim("a/evil", f"{below} A 203.0.113.6"))
+    assert "203.0.113.6" not in " ".join(told(made.changes))
+    verdict = made.verdicts[(ref("a/evil"), 0)]
+    assert (verdict.reason, verdict.message) == (
+        "Conflict",
+        f"{below}.{ZONE} A is below a wildcard record of another namespace",
+    )
+
+
+def test_any_type_below_the_wildcard_of_another_namespace_is_refused() -> None:
+    made = plan(content(owned("b/wild", WILDCARD)), claim("b/wild", WILDCARD), claim("a/evil", "x.team-b TXT hello"))
+    assert made.changes == ()
+    assert made.verdicts[(ref("a/evil"), 0)].reason == "Conflict"
+
+
+def test_a_wildcard_may_come_over_a_name_of_another_namespace_and_takes_nothing_from_it() -> None:
+    made = plan(content(owned("a/x", BELOW)), claim("a/x", BELOW), claim("b/wild", WILDCARD))
+    assert told(made.changes) == ["create *.team-b A 192.0.2.1", "create a-*.team-b owner"]
+    assert made.verdicts[(ref("a/x"), 0)].in_place
+    changed = plan(
+        content(owned("a/x", BELOW), owned("b/wild", WILDCARD)),
+        claim("a/x", "x.team-b A 203.0.113.7"),
+        claim("b/wild", WILDCARD),
+    )
+    assert told(changed.changes) == ["update x.team-b A 203.0.113.7"]
+
+
+def test_the_namespace_of_a_wildcard_publishes_names_below_it() -> None:
+    made = plan(content(owned("b/wild", WILDCARD)), claim("b/wild", WILDCARD), claim("b/x", BELOW))
+    assert told(made.changes)[0] == "create x.team-b A 203.0.113.6"
+
+
+def test_the_nearest_wildcard_decides() -> None:
+    holds = content(owned("infra/all", f"{WIDER} A 192.0.2.9"), owned("b/wild", NEARER))
+    standing = claim("infra/all", f"{WIDER} A 192.0.2.9"), claim("b/wild", NEARER)
+    below = "x.team-b.apps A 203.0.113.6"
+    assert told(plan(holds, *standing, claim("b/x", below)).changes)[0] == f"create {below}"
+    message = plan(holds, *standing, claim("infra/x", below)).verdicts[(ref("infra/x"), 0)].message
+    assert message == f"x.team-b.apps.{ZONE} A is below a wildcard record of another namespace"
+
+
+@pytest.mark.parametrize("below", ["www", "x.team-b", "*.team-b"])
+def test_the_wildcard_of_the_zone_keeps_no_name_from_others(below: str) -> None:
+    holds = content(owned("infra/all", "* A 192.0.2.9"))
+    made = plan(holds, claim("infra/all", "* A 192.0.2.9"), claim("a/x", f"{below} A 203.0.113.6"))
+    assert told(made.changes)[0] == f"create {below} A 203.0.113.6"
+
+
+def test_a_wildcard_that_is_refused_itself_keeps_nothing() -> None:
+    holds = content(owned("infra/all", f"{WIDER} A 192.0.2.9"))
+    below = "x.team-b.apps A 203.0.113.6"
+    claims = claim("infra/all", f"{WIDER} A 192.0.2.9"), claim("a/evil", NEARER), claim("infra/x", below)
+    made = plan(holds, *claims)
+    assert made.verdicts[(ref("a/evil"), 0)].reason == "Conflict"
+    assert told(made.changes)[0] == f"create {below}"
+    foreign = content(record(WILDCARD))  # of somebody whom we do not know: nobody's claim gets it
+    assert told(plan(foreign, claim("a/evil", WILDCARD), claim("b/x", BELOW)).changes)[0].startswith("create x.team-b")
+
+
+def test_names_below_wildcards_are_free_where_names_are_shared() -> None:
+    holds = content(owned("b/wild", WILDCARD))
+    made = plan(holds, claim("b/wild", WILDCARD), claim("a/x", BELOW), under=rules(shared_names=True))
+    assert told(made.changes)[0] == "create x.team-b A 203.0.113.6"
+
+
+def test_without_a_registry_a_wildcard_on_the_server_is_that_of_who_claims_it() -> None:
+    under = rules(registry="noop")
+    holds = content(record(WILDCARD, ttl=300))
+    made = plan(holds, claim("b/wild", WILDCARD), claim("a/evil", BELOW), under=under)
+    assert made.changes == ()
+    assert made.verdicts[(ref("a/evil"), 0)].message == COVERED
+
+
+# ---- names of ownership records (rule 35)
+
+VICTIM = "vic A 192.0.2.1"
+
+
+@pytest.mark.parametrize("squat", ["a-vic CNAME evil.example.net", "a-vic TXT hello", "a-vic NS evil.example.net"])
+@pytest.mark.parametrize("served", [True, False], ids=["served", "claimed"])
+def test_the_name_of_an_ownership_record_is_nobodys_to_claim(squat: str, served: bool) -> None:
+    holds = content(owned("b/vic", VICTIM)) if served else content()
+    made = plan(holds, claim("b/vic", VICTIM), claim("a/evil", squat))
+    assert told(made.changes) == ([] if served else ["create vic A 192.0.2.1", "create a-vic owner"])
+    verdict = made.verdicts[(ref("a/evil"), 0)]
+    assert verdict.reason == "Conflict"
+    assert verdict.message.startswith(f"a-vic.{ZONE} is the name of the ownership record of vic.{ZONE} A, beside which")
+
+
+def test_a_cname_that_stands_beside_an_ownership_record_goes() -> None:
+    alias = "a-vic CNAME evil.example.net"
+    holds = content(owned("b/vic", VICTIM), owned("a/evil", alias))
+    made = plan(holds, claim("b/vic", VICTIM), claim("a/evil", alias))
+    assert told(made.changes) == ["delete a-vic CNAME", "delete cname-a-vic owner"]
+    assert made.verdicts[(ref("b/vic"), 0)].in_place
+    assert made.verdicts[(ref("a/evil"), 0)].reason == "Conflict"
+
+
+def test_who_has_a_record_where_an_ownership_record_would_be_keeps_it_and_the_other_is_told() -> None:
+    alias = "a-team CNAME www.example.net"
+    made = plan(content(owned("b/alias", alias)), claim("b/alias", alias), claim("a/evil", "team A 203.0.113.6"))
+    assert made.changes == ()
+    assert made.verdicts[(ref("b/alias"), 0)].in_place
+    verdict = made.verdicts[(ref("a/evil"), 0)]
+    words = f"the ownership record of team.{ZONE} A can't be beside a-team.{ZONE} CNAME; choose another name"
+    assert (verdict.reason, verdict.message) == ("Conflict", words)
+    foreign = plan(content(record(alias)), claim("a/x", "team A 203.0.113.6"))
+    assert foreign.verdicts[(ref("a/x"), 0)].reason == "NotOwned"
+
+
+def test_an_address_may_be_at_the_name_of_an_ownership_record() -> None:
+    made = plan(content(owned("b/vic", VICTIM)), claim("b/vic", VICTIM), claim("b/a-vic", "a-vic A 192.0.2.5"))
+    assert told(made.changes) == ["create a-vic A 192.0.2.5", "create a-a-vic owner"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from seamark.core.errors import UserError
-from seamark.core.settings import load
 from seamark.families.dns.rules import Policy
 from seamark.families.dns.settings import DnsSettings, provider_of, rules_of, server_of
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark.providers.dns.webhook import WebhookProvider
+from seamark_runtime.errors import UserError
+from seamark_runtime.settings import load
 
 
 def test_the_environment_says_which_server_and_zones() -> None:
@@ -55,6 +55,13 @@ def test_other_providers() -> None:
         (DnsSettings(dns_zones=("a b",)), "dns_zones: a zone has the label 'a b'"),
         (DnsSettings(dns_txt_prefix="a", dns_txt_suffix="b"), "exclude each other"),
         (DnsSettings(dns_txt_encrypt_key="short"), "32 bytes"),
+        (DnsSettings(dns_txt_owner_id="me,you"), "dns_txt_owner_id: the value of .owner. must be printable ASCII"),
+        (DnsSettings(dns_exclude_domains=(r"secret\.example.org",)), "dns_exclude_domains: .* has the label"),
+        (DnsSettings(dns_domain_filter=("a..b",)), "dns_domain_filter: 'a..b' has an empty label"),
+        (DnsSettings(dns_regex_domain_exclusion="("), "dns_regex_domain_exclusion: is not a valid pattern"),
+        (DnsSettings(dns_regex_domain_filter="bücher"), "dns_regex_domain_filter: .* in ASCII"),
+        (DnsSettings(dns_txt_prefix="a b-"), "an ownership record is 'a b-a-www.example.org', which has the label"),
+        (DnsSettings(dns_txt_prefix="ü-"), "as 'xn--"),
         (DnsSettings(dns_policy="everything"), "everything"),
         (DnsSettings(dns_managed_record_types=("A", "SPF")), "SPF"),
         (DnsSettings(dns_sources=()), "dns_sources: there is none"),

@@ -6,10 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from seamark.api.dnssources import AddressedGateway
-from seamark.api.meta import Key
+from seamark.families.dns.notices import Seen, announce, problems
 from seamark.families.dns.sources import SOURCES, Around, endpoints_of, names_of, seconds
+from seamark_runtime.api.meta import Key
+from seamark_runtime.apply import Answers
 
 NEW, OLD = "external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}]}}
@@ -104,6 +108,28 @@ LB = {"spec": {"type": "LoadBalancer"}, "status": BALANCED}
             {"spec": {"hostnames": ["r.test"]}, "status": accepted("False")},
             [],
         ),
+        "a name twice, in two spellings": (
+            "service",
+            {
+                **LB,
+                "annotations": {f"{NEW}hostname": "bücher.test, XN--BCHER-KVA.test.", f"{NEW}target": "t"},
+            },
+            ["bücher.test CNAME t 0"],
+        ),
+        "an internal name in another spelling": (
+            "service",
+            {
+                **LB,
+                "spec": {"type": "LoadBalancer", "clusterIP": "10.0.0.1"},
+                "annotations": {f"{NEW}hostname": "IN.test.", f"{NEW}internal-hostname": "in.test"},
+            },
+            ["in.test A 10.0.0.1 0"],
+        ),
+        "a scoped address has no way back": (
+            "service",
+            {"annotations": {f"{NEW}hostname": "a.test", f"{NEW}target": "fe80::1%eth0", f"{NEW}record-type": "ptr"}},
+            ["a.test AAAA fe80::1%eth0 0"],
+        ),
         "a TCP route has its name by annotation": (
             "tcproute",
             {"status": accepted(), "annotations": {f"{NEW}hostname": "t.test"}},
@@ -124,6 +150,45 @@ def test_a_deleted_object_has_no_names() -> None:
     assert names_of(kind, msgspec.convert(manifest, kind.kind)) == []
 
 
-@pytest.mark.parametrize(("text", "expected"), [("", 0), ("60", 60), ("1m30s", 90), ("2h", 7200), ("nonsense", 0)])
+TOO_LONG = 2**31  # what a record then says is no TTL
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *(("", 0), ("60", 60), ("0060", 60), ("1m30s", 90), ("2h", 7200), ("nonsense", 0)),
+        *(("9" * 5000, TOO_LONG), ("9" * 50 + "h", TOO_LONG), ("9" * 5000 + "s", 0), ("²", 0)),
+    ],
+)
 def test_a_ttl_is_in_seconds_or_a_duration(text: str, expected: int) -> None:
     assert seconds(text) == expected
+
+
+def notices(**annotations: str) -> list[str]:
+    kind = SOURCES["service"]
+    meta = {"name": "x", "namespace": "ns", "annotations": {f"{NEW}{name}": text for name, text in annotations.items()}}
+    return list(problems(kind, msgspec.convert({"metadata": meta}, kind.kind)))
+
+
+def test_a_name_that_can_t_be_served_is_told_on_its_object() -> None:
+    assert notices(hostname="good.test, elsewhere.org", ttl="1m") == []
+    assert notices(target="no names, no matter") == []
+    [name] = notices(hostname=r"good.test, a\\.secret.test")
+    assert name.startswith(r"the name 'a\\\\.secret.test' has the label")
+    [target] = notices(hostname="good.test", target="192.0.2.1, a b")
+    assert target.startswith("the annotation target: 'a b' has the label")
+    [ttl] = notices(hostname="good.test", ttl="soon")
+    assert ttl == "the annotation ttl: 'soon' is not a number of seconds or a duration such as 1m30s"
+
+
+def test_many_problems_are_one_event_of_bounded_length() -> None:
+    [notice] = announce(Seen(tuple(f"the name {number}" for number in range(100))), Answers({}, {}))
+    assert notice.reason == "InvalidDNSName"
+    assert notice.message.endswith("the name 4 (and 95 more)")
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=10))
+def test_whatever_annotations_say_is_read(hostname: str, target: str, ttl: str) -> None:
+    annotations = {"hostname": hostname, "target": target, "ttl": ttl, "record-type": "ptr"}
+    notices(**annotations)
+    asked("service", annotations={f"{NEW}{name}": text for name, text in annotations.items()})

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.api.dns import Endpoint
-from seamark.families.dns.rules import Domains, Selector
+from seamark.families.dns.rules import Selector
 from seamark.families.dns.wishes import Problem, Wish, wish
-from seamark.wire.txt import TYPES, Names
+from seamark.providers.dns.domains import Domains
+from seamark.providers.dns.txt import TYPES, Names
 from tests.unit.families.dns.zones import rules
+from tests.unit.untrusted.test_dnsnames import SPELLINGS
 
 EVERYWHERE = rules(zones=("org", "example.org", "arpa"))
 
@@ -54,7 +56,14 @@ def test_this_is_accepted_in_one_spelling(
     assert (found.record.name, found.record.targets) == (normal, tuple(canonical))
 
 
+OWNERSHIP = '"heritage=external-dns,external-dns/owner=default,external-dns/resource=crd/shop/web"'
 BAD = {
+    "an ownership record": (("a-www.example.org", "TXT", OWNERSHIP), "targets: heritage=external-dns is reserved"),
+    "one in parts": (("a-www.example.org", "TXT", '"heritage=exter" "nal-dns"'), "is reserved for ownership records"),
+    "an ambiguous one": (
+        ("a-w.example.org", "TXT", f"{OWNERSHIP[1:-1]},external-dns/owner=me"),
+        "is reserved for owner",
+    ),
     "no name": (("", "A", "192.0.2.1"), "dnsName: '' must not be empty"),
     "an empty label": (("www..example.org", "A", "192.0.2.1"), "has an empty label"),
     "a label over 63": ((f"{'a' * 64}.example.org", "A", "192.0.2.1"), "a label has at most 63"),
@@ -69,10 +78,25 @@ BAD = {
     "an address with a dot": (("www.example.org", "A", "192.0.2.1."), "must not end with a dot"),
     "an address with a scope": (("www.example.org", "AAAA", "fe80::1%eth0"), "has a scope"),
     "a name server with a dot": (("www.example.org", "NS", "ns.example.net."), "must not end with a dot"),
+    "the zone as a cut": (("example.org", "NS", "ns.example.net"), "dnsName: example.org is the zone itself"),
+    "the zone as an alias": (("org", "DNAME", "example.net"), "dnsName: org is the zone itself"),
     "two targets of a CNAME": (("www.example.org", "CNAME", "a.test", "b.test"), "a CNAME has one target"),
     "a bad name as target": (("www.example.org", "CNAME", "a b"), "targets[0]: 'a b' has the label 'a b'"),
     "MX without a preference": (("www.example.org", "MX", "mail.example.net"), "is not `preference name`"),
     "MX out of range": (("www.example.org", "MX", "70000 mail.example.net"), "is not a number from 0 to 65535"),
+    "MX of 1,000 digits": (
+        ("a.example.org", "MX", f"{'1' * 1000} b.test"),
+        "targets[0]: the preference '111",
+    ),
+    "SRV of 1,000 digits": (("www.example.org", "SRV", f"1 {'1' * 1000} 1 a.test."), "targets[0]: the weight '111"),
+    "NAPTR of 1,000 digits": (("a.org", "NAPTR", f'{"1" * 1000} 2 "S" "" "" a.test.'), "targets[0]: the order '111"),
+    "MX of 5,000 digits": (
+        ("a.example.org", "MX", f"{'1' * 5000} b.test"),
+        "5007 characters; at most 2048 are allowed",
+    ),
+    "an escaped dot": ((r"a\.example.org", "A", "192.0.2.1"), "dnsName: 'a\\\\.example.org' has the label"),
+    "a zero-width joiner": (("a\u200db.example.org", "A", "192.0.2.1"), "a label that can't be a domain name"),
+    "a wildcard alone": (("*", "A", "192.0.2.1"), "has the label '*'"),
     "SRV without its dot": (("www.example.org", "SRV", "1 2 3 host.example.net"), "with the dot at the end"),
     "SRV with too little": (("www.example.org", "SRV", "1 2 host.example.net."), "priority weight port name."),
     "NAPTR without its dot": (("www.example.org", "NAPTR", '1 2 "S" "" "" a.test'), "with the dot at the end"),
@@ -85,6 +109,43 @@ BAD = {
     "too many bytes": (("www.example.org", "TXT", *(f"{n:04}" * 100 for n in range(100))), "fit in an answer"),
     "no room for its ownership": ((f"{'a' * 62}.example.org", "A", "192.0.2.1"), "leaves no room for its ownership"),
 }
+
+
+BAD_LABELS = {
+    "another owner in a value": ({"x": "1,external-dns/owner=zzz"}, "the value of 'x' must be printable ASCII without"),
+    "another object in a value": ({"x": "1,external-dns/resource=crd/tenant-b/www"}, "the value of 'x' must be"),
+    "another owner in a key": ({"x=1,external-dns/owner": "zzz"}, "the key 'x=1,external-dns/owner' must be"),
+    "a line break": ({"x": "a\nb"}, "must be printable ASCII"),
+    "a quote": ({"x": 'a"'}, "without commas, quotes"),
+    "an empty key": ({"": "x"}, "a key must not be empty"),
+    "a space at the end": ({"x": "y "}, "must not begin or end with a space"),
+    "too much of it": ({"x": "y" * 2000}, "have 2001 characters together; at most 2000"),
+}
+
+
+@pytest.mark.parametrize(("labels", "words"), BAD_LABELS.values(), ids=BAD_LABELS)
+def test_a_label_that_an_ownership_record_cant_carry_is_told(labels: dict[str, str], words: str) -> None:
+    """Rule 37."""
+    found = asked("www.example.org", "A", "192.0.2.1", labels=labels)
+    assert isinstance(found, Problem)
+    assert (found.reason, found.slot) == ("Invalid", ("www.example.org", "A", ""))
+    assert found.message.startswith("spec.endpoints[0].labels: ")
+    assert words in found.message
+
+
+def test_labels_for_the_owner_and_the_object_are_ours_to_set() -> None:
+    """Rule 37."""
+    found = asked("www.example.org", "A", "192.0.2.1", labels={"owner": "zzz", "resource": "crd/b/www", "team": "a b"})
+    assert isinstance(found, Wish)
+    assert found.labels == (("team", "a b"),)
+
+
+def test_without_ownership_records_labels_go_nowhere_and_all_are_accepted() -> None:
+    """Rules 17 and 37."""
+    endpoint = Endpoint(dns_name="www.example.org", record_type="A", targets=("192.0.2.1",), labels={"x": "a,b"})
+    found = wish(0, endpoint, rules(registry="noop"))
+    assert isinstance(found, Wish)
+    assert found.labels == ()
 
 
 @pytest.mark.parametrize(("given_", "words"), BAD.values(), ids=BAD)
@@ -147,6 +208,17 @@ def test_a_domain_filter_says_which_names_are_served(domains: Domains, served: b
     )
     assert isinstance(found, Wish) is served
     assert served or (isinstance(found, Problem) and found.reason == "Filtered")
+
+
+@pytest.mark.parametrize("name", SPELLINGS.values(), ids=SPELLINGS)
+def test_an_excluded_domain_is_served_in_no_spelling_and_the_object_is_told(name: str) -> None:
+    endpoint = Endpoint(dns_name=f"www.{name.strip()}", record_type="A", targets=("192.0.2.1",))
+    for excluded in ("bücher.example.org", "XN--BCHER-KVA.example.org."):
+        found = wish(0, endpoint, rules(domains=Domains(exclude=(excluded,))))
+        assert isinstance(found, Problem)
+        assert found.reason == "Filtered"
+        assert "www.xn--bcher-kva.example.org is outside of the domains" in found.message
+    assert isinstance(wish(0, endpoint, rules()), Wish)
 
 
 def test_what_is_not_accepted_still_says_which_record_it_is_so_that_this_is_let_alone() -> None:

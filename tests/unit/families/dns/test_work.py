@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from seamark.core.errors import Refused, Retry
-from seamark.core.source import Fresh, Stale
 from seamark.families.dns.state import Read, Update
 from seamark.families.dns.work import NOT_SERVED, Work
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Moved, Part, Record
+from seamark_runtime.errors import Refused, Retry
+from seamark_runtime.source import Fresh, Stale
 
 ZONE = "example.org"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from seamark.families.dns.claims import Claim, Verdict
 from seamark.families.dns.ledger import Subject
-from seamark.families.dns.plan import Claim, Verdict
 from seamark.families.dns.planning import Stake, ZonePlan
 from seamark.families.dns.rules import Rules
 from seamark.families.dns.state import Ref
@@ -71,7 +71,7 @@ class Planned:
 def plan(holds: Content, *claims: Claim, under: Rules | None = None, stakes: Iterable[Stake] = ()) -> Planned:
     """From nothing. Every claim is a stake of its own; `stakes` are those of objects that claim nothing."""
     under = under or rules()
-    made = ZonePlan(under)
+    made = ZonePlan(ZONE, under)
     given = [*(Stake(one.ref, (one,)) for one in claims), *stakes]
     touched = made.follow(holds, dict(enumerate(given)), under.sources)
     assert not made.backlog

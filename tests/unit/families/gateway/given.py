@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from seamark.core.waker import Declaration
 from seamark.families.gateway.controllers import controllers
 from seamark.families.gateway.fronts import Front
 from seamark.families.gateway.infrastructure import Cluster
 from seamark.families.gateway.options import Options
-from seamark.providers.dataplane.memory import MemoryDataPlane
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_runtime.controller import Declaration
 
 
 def gateway() -> tuple[Declaration, ...]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import UserError
 from seamark.families.gateway.bundle import BUNDLE_VERSION, CHANNEL, checksum, documents, keeps
+from seamark_runtime.errors import UserError
 
 
 def marks(version: str, channel: str = "standard") -> dict[str, str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.families.gateway.durations import seconds
-from seamark.families.gateway.names import common, covers, specificity
+from seamark.families.gateway.names import common, covering, covers, specificity
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,13 @@ def test_what_is_common_is_covered_by_both(listener: str, hostname: str) -> None
 def test_who_covers_another_is_no_more_specific(one: str, other: str) -> None:
     if covers(one, other) and one != other:
         assert specificity(one) < specificity(other)
+
+
+@given(PATTERNS.filter(bool), PATTERNS.filter(bool))
+def test_the_patterns_that_cover_a_name_are_found_by_the_name_alone(pattern: str, name: str) -> None:
+    found = list(covering(name))
+    assert (pattern in found) == covers(pattern, name)
+    assert found == sorted(found, key=specificity, reverse=True)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ import asyncio
 
 import pytest
 
-from seamark.api.meta import Condition, Key
-from seamark.core.errors import Retry
 from seamark.families.gateway.programming import Program, Programmed, Programmer, Remove
 from seamark.families.gateway.shapes import (
     Attached,
@@ -21,9 +19,11 @@ from seamark.families.gateway.shapes import (
     Rule,
 )
 from seamark.families.gateway.translate import Memory, Picture, translate
-from seamark.providers.dataplane.memory import MemoryDataPlane
-from seamark.providers.dataplane.model import Entry, Forward, Match, Origin, Snapshot, Target
-from seamark.providers.dataplane.protocol import Outcome, Rejected
+from seamark_edge.dataplane.memory import MemoryDataPlane
+from seamark_edge.dataplane.model import Entry, Forward, Match, Origin, Snapshot, Target
+from seamark_edge.dataplane.protocol import Outcome, Rejected
+from seamark_runtime.api.meta import Condition, Key
+from seamark_runtime.errors import Retry
 
 GATEWAY = Key("default", "gateway")
 LISTENER = ListenerId("Gateway", GATEWAY, "http")

@@ -9,11 +9,13 @@ import msgspec
 import pytest
 
 from seamark.api.kgateway import served
-from seamark.api.meta import Key
+from seamark.families.gateway.limits import Unsupported
+from seamark.families.gateway.policyparts import parts_of
 from seamark.families.gateway.shapes import Attached
-from seamark.families.gateway.traffic import Table, TrafficView, Wrong, merged, parts_of, plain
+from seamark.families.gateway.traffic import Table, TrafficView, merged, plain
 from seamark.families.gateway.translate import Applied
-from seamark.providers.dataplane.model import Retry
+from seamark_edge.dataplane.model import Retry
+from seamark_runtime.api.meta import Key
 from tests.unit.families.gateway.test_programming import LISTENER, origin, picture, route
 
 GATEWAY = Key("default", "gateway")
@@ -46,7 +48,7 @@ def effect(*policies: TrafficView, one: Attached | None = None) -> tuple[Applied
     ],
 )
 def test_what_is_not_served_is_refused_by_name(spec: dict[str, Any], words: str) -> None:
-    with pytest.raises((msgspec.ValidationError, Wrong)) as refused:
+    with pytest.raises((msgspec.ValidationError, Unsupported)) as refused:
         parts_of(served(spec))
     assert plain(str(refused.value)).startswith(words)
 
@@ -109,3 +111,22 @@ def test_a_missing_target_is_in_the_words_for_those_that_are_there() -> None:
     _, said = merged(picture(attached).gateway, [attached], Table([partly]))
     assert said[partly.key][0].message == "Policy is accepted; not found: HTTPRoute default/b"
     assert origin("a") == attached.route.origin
+
+
+def selecting(name: str, **labels: str) -> TrafficView:
+    """A policy for every HTTPRoute of its namespace with these labels."""
+    chosen = ("HTTPRoute", tuple(sorted(labels.items())), "")
+    return replace(policy(name, timeouts={"request": "2s"}), selectors=(chosen,))
+
+
+def test_an_object_meets_only_policies_whose_labels_it_has() -> None:
+    """A thousand policies that select others cost a route nothing."""
+    mine = [selecting("all"), selecting("one", app="web"), selecting("both", app="web", tier="front")]
+    others = [selecting(f"other-{number}", app=f"other-{number}") for number in range(1000)]
+    table = Table([*mine, *others])
+    found = table.about("HTTPRoute", Key("default", "a"), "", {"app": "web", "tier": "front"})
+    assert {one.key.name for one in found} == {"all", "one", "both"}
+    assert {one.key.name for one in table.about("HTTPRoute", Key("default", "a"), "", {})} == {"all"}
+    assert table.about("HTTPRoute", Key("elsewhere", "a"), "", {"app": "web"}) == []
+    met = [len(each) for each in table._selecting.values()]
+    assert max(met) == 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seamark.api.meta import Key
 from seamark.families.gateway.shapes import Attached, ListenerView
 from seamark.families.gateway.translate import Memory, Picture, translate
-from seamark.providers.dataplane.model import Match, Redirect, Respond, Secret, Snapshot
+from seamark_edge.dataplane.model import Match, Redirect, Respond, Secret, Snapshot
+from seamark_runtime.api.meta import Key
 from tests.unit.families.gateway.test_programming import GATEWAY, LISTENER, picture, route
 
 
@@ -52,8 +52,34 @@ def test_requests_for_another_listeners_name_are_misdirected() -> None:
     chain = snapshot.listeners["443"].chains[0]
     assert chain.server_names == ("a.example.com",)
     answers = {host.domains[0]: [entry.action for entry in host.entries] for host in snapshot.tables[chain.table].hosts}
-    assert answers["b.example.com"] == answers["*"] == [Respond(421)]
+    assert "b.example.com" not in answers  # so that the answer for every other name is for it, too
+    assert answers["*"] == [Respond(421)]
     assert len(answers["a.example.com"]) == 1
+
+
+def test_a_name_of_another_listener_that_a_wildcard_covers_is_misdirected_by_itself() -> None:
+    names = ("*.example.com", "a.example.com", "*.b.example.com", "other.com", "")
+    listeners = tuple(listener(str(number), name, "HTTPS", 443) for number, name in enumerate(names))
+    snapshot = translate(scene(listeners), Memory())
+    told = {
+        chain.server_names[:1] or ("",): {
+            host.domains[0] for host in snapshot.tables[chain.table].hosts if host.entries
+        }
+        for chain in snapshot.listeners["443"].chains
+    }
+    assert told == {
+        ("*.example.com",): {"a.example.com", "*.b.example.com", "*"},
+        ("a.example.com",): {"*"},
+        ("*.b.example.com",): {"*"},
+        ("other.com",): {"*"},
+        ("",): {"*.example.com", "a.example.com", "*.b.example.com", "other.com"},
+    }
+
+
+def test_a_thousand_listeners_of_a_port_cost_what_they_are() -> None:
+    listeners = tuple(listener(str(number), f"*.{number}.example.com", "HTTPS", 443) for number in range(1000))
+    snapshot = translate(scene(listeners), Memory())
+    assert sum(len(table.hosts) for table in snapshot.tables.values()) == 2000
 
 
 def test_the_more_specific_match_goes_first_then_the_older_route() -> None:

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.core import Service
 from seamark.families.loadbalancer.names import annotation, child_name, domain_name
+from seamark_runtime.api.core import Service
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 HOSTS = st.lists(LABELS, min_size=2, max_size=4).map(".".join)

@@ -9,6 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seamark.families.loadbalancer.policies import BadPolicy, bad_ranges, check, composed, same, text
+from seamark.families.loadbalancer.policy.controller import controller, judge
+from seamark.providers.edge.memory import CAPABILITIES as MEMORY
+from seamark.providers.edge.ngrok import CAPABILITIES as NGROK
+from seamark.providers.edge.seamark import CAPABILITIES as SEAMARK
+from seamark_edge.api.ngrok import NgrokTrafficPolicy, NgrokTrafficPolicySpec
+from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.policy_document import parse_policy
+from seamark_edge.model import Capabilities, CheckPostponed
+from seamark_runtime.api.meta import ObjectMeta
+from seamark_runtime.apply import Answers
+from seamark_runtime.calls import Results
+from seamark_runtime.view import View
 
 DENY = {"type": "deny"}
 
@@ -89,3 +101,66 @@ def test_the_same_policy_in_other_words() -> None:
 
 def test_ranges_that_are_none() -> None:
     assert bad_ranges(["10.0.0.0/8", "2001:db8::/32", " 192.0.2.1/32 ", "10.0.0.0/33", "x"]) == ["10.0.0.0/33", "x"]
+
+
+def rules(*expressions: str, **action: Any) -> dict[str, Any]:
+    return {"on_tcp_connect": [{"expressions": list(expressions), "actions": [action or DENY]}]}
+
+
+DEEP: Any = []
+for _ in range(20):
+    DEEP = [DEEP]
+
+REFUSED_BY_THE_EDGE = [
+    rules(type="rate-limit"),
+    rules(type="deny", config={"status": 403}),
+    {"on_http_request": [{"actions": [DENY]}]},
+    rules(type="restrict-ips", config={"allow": DEEP}),
+    rules(type="restrict-ips", config={"allow": ["nowhere"]}),
+    rules(type="restrict-ips", config={"allow": ["10.0.0.0/8"] * 1001}),
+    {"on_tcp_connect": [{"actions": [DENY] * 20}] * 60},
+    rules("[1,2,3,4,5,6,7,8,9].all(a, " * 5 + "true" + ")" * 5),
+    rules("math.abs(conn.client_port) > 1"),
+    rules(type="terminate-tls", config={"server_certificate": "x", "server_private_key": "y"}),
+    rules(type="forward-internal", config={"url": "tcp://example.com:1"}),
+]
+
+
+@pytest.mark.parametrize("policy", REFUSED_BY_THE_EDGE, ids=range(len(REFUSED_BY_THE_EDGE)))
+def test_what_our_edge_refuses_is_refused_here_in_its_words_and_what_ngroks_does_is_not_known(policy: Any) -> None:
+    with pytest.raises(Refusal) as refusal:
+        parse_policy(policy)
+    with pytest.raises(BadPolicy) as bad:
+        check(policy, SEAMARK.policy_refusal)
+    assert bad.value.message == refusal.value.message
+    check(policy, NGROK.policy_refusal)
+
+
+@pytest.mark.parametrize("capabilities", [SEAMARK, MEMORY])
+def test_what_our_edge_accepts_is_accepted_here(capabilities: Capabilities) -> None:
+    for policy in (
+        {},
+        rules("conn.client_port > 1024"),
+        rules(type="restrict-ips", config={"allow": ["10.0.0.0/8"]}),
+        composed(rules(), ranges=["10.0.0.0/8"], terminate=True, forward="tcp://x.internal:80"),
+    ):
+        parse_policy(policy)
+        check(policy, capabilities.policy_refusal)
+
+
+def test_a_policy_that_waits_for_its_check_says_so_and_is_reconciled_when_there_is_time() -> None:
+    """docs/spec/loadbalancer/trafficpolicy.md, 6."""
+
+    def postponed(_namespace: str, _policy: str) -> str:
+        raise CheckPostponed("not checked yet", 12.0)
+
+    policy = NgrokTrafficPolicy(
+        metadata=ObjectMeta(namespace="tenant-a", name="p"), spec=NgrokTrafficPolicySpec(policy=rules())
+    )
+    view = View({}, now=100.0)
+    seen = controller(postponed).observe(view, policy, Results())
+    assert view.requeue_at == 112.0
+    assert seen is not None
+    valid, ready = judge(seen, Answers({}, {})).conditions or ()
+    assert (valid.status, valid.reason, valid.message) == ("Unknown", "Pending", "not checked yet")
+    assert ready.status == "Unknown"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from seamark.core.errors import UserError
 from seamark.families.loadbalancer.settings import LoadBalancerSettings, key_of, loaded, options_of, provider_of
+from seamark_runtime.errors import UserError
 
 
 @pytest.mark.parametrize("provider", ["seamark", "ngrok", "memory"])

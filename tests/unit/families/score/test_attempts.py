@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from seamark.core.errors import Retry
 from seamark.families.score.runtime.attempts import attempt
 from seamark.families.score.runtime.state import Lookup, Probe
+from seamark_runtime.errors import Retry
 
 HERE = "127.0.0.1"
 

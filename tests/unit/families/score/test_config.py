@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.meta import ObjectMeta
 from seamark.api.score import PlatformConfig, Workload
 from seamark.families.score.config import ConfigError, Configs, built_in, parse
 from seamark.families.score.selection import NoChoice, backend, profile
+from seamark_runtime.api.meta import ObjectMeta
 
 BACKENDS = "backends: [{backendId: k, runtimeClass: kubernetes}]"
 
@@ -20,7 +20,7 @@ def config(profiles: str = f"[{{name: web, {BACKENDS}}}]", more: str = "") -> st
 
 
 FAULTY = {
-    "no YAML": ("spec: [", "it is no YAML"),
+    "no YAML": ("spec: [", "not valid YAML"),
     "nothing": ("", "Expected `object`"),
     "no profiles": (config("[]"), "$.spec.profiles"),
     "no backends": (config("[{name: web, backends: []}]"), "$.spec.profiles[0].backends"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from seamark.api.meta import ObjectMeta
 from seamark.api.score import PlatformConfig
-from seamark.core.apply import Answers
 from seamark.families.score.config import ENTRY, KEY, Configs, last_good_key, parse
 from seamark.families.score.configuration.controller import COPY, Seen, announce, desire
+from seamark_runtime.api.meta import ObjectMeta
+from seamark_runtime.apply import Answers
 
 NOTHING = Answers({}, {})
 GOOD = "spec: {profiles: [{name: web, backends: [{backendId: a, runtimeClass: ecs}]}]}"

@@ -169,7 +169,7 @@ def test_what_a_workload_can_not_hold_is_an_error_with_the_name_of_the_field(
 
 
 def test_a_file_that_is_no_yaml_or_not_there_is_told_in_one_line(folder: Path) -> None:
-    with pytest.raises(ScoreFileError, match="is no YAML"):
+    with pytest.raises(ScoreFileError, match="not valid YAML"):
         converted(folder, "a: [")
     with pytest.raises(ScoreFileError, match="No such file"):
         read(folder / "other.yaml")

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from seamark.api.score import Workload, WorkloadExposure
-from seamark.core.apply import Answers
 from seamark.families.score.exposures import STATUS_BEFORE, digest
 from seamark.families.score.mirror.reconcile import announce, judge
 from seamark.families.score.mirror.state import Mirrored, Seen
 from seamark.families.score.policy import EndpointPolicy
+from seamark_runtime.apply import Answers
 
 NOTHING = Answers({}, {})
 URL = "https://app.example.com"

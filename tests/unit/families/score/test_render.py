@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from seamark.api.score import PlanTemplate, WorkloadPlan
-from seamark.core.difference import difference
-from seamark.families.score.runtime.quantity import canonical
-from seamark.families.score.runtime.render import render
+from seamark.families.score.quantity import canonical
+from seamark.families.score.runtime.render import render as render_values
 from seamark.families.score.runtime.state import GENERATION
+from seamark.families.score.runtime.values import Unfit, read
+from seamark_runtime.api.meta import Object
+from seamark_runtime.difference import difference
 
 QUANTITIES = {
     "1": "1",
@@ -56,6 +58,12 @@ def plan(generation: int = 1, **values: Any) -> WorkloadPlan:
         },
         WorkloadPlan,
     )
+
+
+def render(planned: WorkloadPlan) -> dict[str, Object]:
+    values = read(planned)
+    assert not isinstance(values, Unfit), str(values)
+    return render_values(planned, values)
 
 
 def containers(**more: Any) -> list[Any]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import grpc
 from cryptography import x509
 
-from seamark.lifecycle.secrets import CA_CRT, CRT, KEY, issue, make_authority
-from seamark.providers.dataplane.envoy.remote import credentials
+from seamark_edge.dataplane.envoy.remote import credentials
+from seamark_runtime.signing import CA_CRT, CRT, KEY, issue, make_authority
 
 HOST = "xds.example.svc"
 

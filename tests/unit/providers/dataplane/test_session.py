@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 from envoy.config.route.v3 import route_pb2
 from envoy.service.discovery.v3 import discovery_pb2
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # it comes without types
 
-from seamark.providers.dataplane.envoy.resources import CDS, EDS, LDS, RDS
-from seamark.providers.dataplane.envoy.routes import table
-from seamark.providers.dataplane.envoy.session import Prepared, Session
-from seamark.providers.dataplane.model import (
+from seamark_edge.dataplane.envoy.resources import CDS, EDS, LDS, RDS
+from seamark_edge.dataplane.envoy.routes import table
+from seamark_edge.dataplane.envoy.session import Prepared, Session
+from seamark_edge.dataplane.model import (
     Chain,
     Cluster,
     Endpoints,
@@ -213,3 +214,29 @@ def test_a_table_put_together_from_its_hosts_reads_as_one() -> None:
     assert read.ignore_port_in_host_matching
     assert [list(host.domains) for host in read.virtual_hosts] == [["*"], ["long.example.com"]]
     assert [len(host.routes) for host in read.virtual_hosts] == [1, 50]
+
+
+def test_what_was_refused_is_sent_again_with_the_next_target_though_it_is_the_same() -> None:
+    """Envoy may have had a passing reason: an address that another process had not left yet."""
+    session = Session()
+    aimed(session, snapshot("a"))
+    Envoy(session)
+    clusters = session.responses()[0]
+    refuse(session, clusters, "not now")
+    assert session.refusal is not None
+    assert session.responses() == []
+    aimed(session, snapshot("a"))
+    assert [one.name for response in session.responses() for one in response.resources] == ["a"]
+
+
+def test_a_resource_that_can_not_be_encoded_counts_as_refused() -> None:
+    session = Session()
+    good = snapshot("a")
+    aimed(session, replace(good, endpoints={"a": Endpoints("a", (("10.0.0.1", 2**40),))}))
+    envoy = Envoy(session)
+    assert envoy.settle() == ["+Cluster a"]
+    assert session.refusal is not None
+    assert session.refusal.resources == ("a",)
+    aimed(session, good)
+    assert "+RouteConfiguration http" in envoy.settle()
+    assert session.done

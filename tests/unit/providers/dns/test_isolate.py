@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seamark.core.errors import Retry
 from seamark.providers.dns.isolate import Outcome, apply_each, batches
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Part, Record, Unwritable, zone_of
+from seamark_runtime.errors import Retry
 
 ZONE = "example.org"
 

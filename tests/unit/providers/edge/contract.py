@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from seamark.core.errors import Exists, Gone, Refused
-from seamark.providers.edge.model import EndpointSpec, OperatorSpec, Owner
 from seamark.providers.edge.protocol import EdgeProvider
+from seamark_edge.model import EndpointSpec, OperatorSpec, Owner
+from seamark_runtime.errors import Exists, Gone, Refused
 
 DENY = '{"on_tcp_connect":[{"actions":[{"type":"deny"}]}]}'
 

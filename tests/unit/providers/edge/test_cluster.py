@@ -8,17 +8,21 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import Any
 
-from seamark.api.crd import CRD
-from seamark.api.meta import Key
-from seamark.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
-from seamark.core.client import Client
-from seamark.core.errors import UserError
-from seamark.providers.edge.agent.cluster import ClusterEndpoints, cluster_uid
-from seamark.providers.edge.agent.model import Tunnel
+from seamark_edge.agent.cluster import ClusterEndpoints, cluster_uid
+from seamark_edge.agent.model import Tunnel
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.gateway import ReferenceGrant
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.client import Client
+from seamark_runtime.errors import UserError
+from seamark_runtime.upstreams import UpstreamRules
 from tests.unit.core.small_world import SmallWorld
 from tests.virtual_time import run
 
 ROOT = "/apis/ngrok.k8s.ngrok.com/v1alpha1/namespaces/default"
+GRANTS = "/apis/gateway.networking.k8s.io/v1/namespaces"
+RULES = UpstreamRules()
 MERGE = "application/merge-patch+json"
 SECRETS = "/api/v1/namespaces/default/secrets"
 
@@ -59,16 +63,29 @@ class Scene:
     async def change(self, path: str, **fields: Any) -> None:
         await self.small.ask("PATCH", f"{ROOT}/{path}", fields, MERGE)
 
+    async def grant(self, namespace: str, asker: str) -> None:
+        """Services of this namespace may be named by AgentEndpoints of another."""
+        place = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        await self.small.ask("POST", "/api/v1/namespaces", place)
+        body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ReferenceGrant", "metadata": {"name": "open"}}
+        from_ = {"group": "ngrok.k8s.ngrok.com", "kind": "AgentEndpoint", "namespace": asker}
+        spec = {"from": [from_], "to": [{"group": "", "kind": "Service"}]}
+        await self.small.ask("POST", f"{GRANTS}/{namespace}/referencegrants", {**body, "spec": spec})
+
     async def settled(self) -> None:
         await asyncio.sleep(1)
 
 
-def scene(test: Callable[[Scene], Awaitable[None]]) -> None:
+def scene(
+    test: Callable[[Scene], Awaitable[None]],
+    rules: UpstreamRules = RULES,
+    installed: tuple[type[Object], ...] = (AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy, ReferenceGrant),
+) -> None:
     async def program() -> None:
-        small = SmallWorld(CRD(kind=AgentEndpoint), CRD(kind=NgrokTrafficPolicy))
+        small = SmallWorld(*(CRD(kind=kind) for kind in installed))
         await small.prepare()
         client = Client(small.wire, manager="agent")
-        source = ClusterEndpoints(client, Random(1), await cluster_uid(client))
+        source = ClusterEndpoints(client, Random(1), await cluster_uid(client), rules=rules)
         hand = Hand()
         running = asyncio.get_running_loop().create_task(source.run(hand))
         try:
@@ -163,3 +180,56 @@ def test_what_the_holder_cant_do_is_a_problem_of_that_endpoint_alone() -> None:
         assert s.source.problems == {Key("default", "bad"): "its certificate can't be used"}
 
     scene(case)
+
+
+def test_an_upstream_in_another_namespace_is_held_while_a_grant_allows_it_and_released_when_none_does() -> None:
+    async def case(s: Scene) -> None:
+        victim = {"upstream": {"url": "tcp://victim.other:80"}}
+        await s.endpoint("web", **victim)
+        await s.settled()
+        key = Key("default", "web")
+        assert (s.hand.held, "ReferenceGrant" in s.source.problems[key]) == ({}, True)
+        await s.grant("other", "default")
+        await s.settled()
+        destination = s.hand.held["default/web"].destination
+        assert destination is not None
+        assert (destination.host, s.source.problems) == ("victim.other.svc.cluster.local", {})
+        await s.small.ask("DELETE", f"{GRANTS}/other/referencegrants/open")
+        await s.settled()
+        assert (s.hand.held, list(s.source.problems)) == ({}, [key])
+        await s.change("agentendpoints/web", spec={"upstream": {"url": "tcp://web:80"}})
+        await s.settled()
+        assert "default/web" in s.hand.held
+
+    scene(case)
+
+
+def test_an_endpoint_that_is_changed_to_what_it_may_not_name_is_released() -> None:
+    async def case(s: Scene) -> None:
+        await s.endpoint("web")
+        await s.settled()
+        assert "default/web" in s.hand.held
+        await s.change("agentendpoints/web", spec={"upstream": {"url": "tcp://10.96.0.10:80"}})
+        await s.settled()
+        assert s.hand.held == {}
+
+    scene(case)
+
+
+def test_an_installation_may_allow_every_namespace() -> None:
+    async def case(s: Scene) -> None:
+        await s.endpoint("web", upstream={"url": "tcp://victim.other:80"})
+        await s.settled()
+        assert s.hand.held["default/web"].anywhere
+
+    scene(case, UpstreamRules(cross_namespace=True))
+
+
+def test_without_the_kind_of_grants_an_agent_is_ready_and_nothing_is_granted() -> None:
+    async def case(s: Scene) -> None:
+        await s.endpoint("web", upstream={"url": "tcp://victim.other:80"})
+        await s.endpoint("own")
+        await s.settled()
+        assert list(s.hand.held) == ["default/own"]
+
+    scene(case, installed=(AgentEndpoint, NgrokTrafficPolicy))

@@ -9,11 +9,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp import web
 
-from seamark.core.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
-from seamark.core.transport import Answer, NoAnswerError, Request
-from seamark.providers.edge.calls import Kind
-from seamark.providers.edge.rest import Door, Pace, RestCalls, Sender
+from seamark.providers.edge.calls import Kind, requests_of
+from seamark.providers.edge.pace import Pace
+from seamark.providers.edge.rest import Door, RestCalls, Sender
+from seamark_edge.model import OWNER_HEADER, Owner
+from seamark_runtime.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
+from seamark_runtime.untrusted.names import received_path
+from tests.edge.services import free_port, give_back
 
 
 class Script(Sender):
@@ -21,9 +26,9 @@ class Script(Sender):
 
     def __init__(self, *answers: Answer | Exception) -> None:
         self.answers = list(answers)
-        self.asked: list[Request] = []
+        self.asked: list[HttpRequest] = []
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: HttpRequest) -> Answer:
         self.asked.append(request)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -71,11 +76,12 @@ def look(calls: RestCalls) -> Awaitable[Any]:
 
 
 def test_all_pages_are_read() -> None:
+    newer, older = {"id": "b", "addr": "edge:2"}, {"id": "a", "addr": "edge:1"}
     script = Script(
-        told(200, {"reserved_addrs": [{"id": "b"}], "next_page_uri": "http://e/reserved_addrs?before_id=b&limit=1"}),
-        told(200, {"reserved_addrs": [{"id": "a"}], "next_page_uri": None}),
+        told(200, {"reserved_addrs": [newer], "next_page_uri": "http://e/reserved_addrs?before_id=b&limit=1"}),
+        told(200, {"reserved_addrs": [older], "next_page_uri": None}),
     )
-    assert run(script, look) == [{"id": "b"}, {"id": "a"}]
+    assert run(script, look) == [newer, older]
     assert script.asked[1].query == {"before_id": "b", "limit": "1"}
 
 
@@ -92,8 +98,8 @@ def test_a_write_without_an_answer_is_not_sent_again() -> None:
 
 
 def test_a_write_that_surely_did_nothing_is_sent_again() -> None:
-    script = Script(NoAnswerError("refused", sent=False), told(201, {"id": "new"}))
-    assert run(script, make) == {"id": "new"}
+    script = Script(NoAnswerError("refused", sent=False), told(201, {"id": "new", "addr": "edge:1"}))
+    assert run(script, make) == {"id": "new", "addr": "edge:1"}
 
 
 @pytest.mark.parametrize(
@@ -140,11 +146,14 @@ def test_a_burst_is_let_through_and_then_the_pace_is_kept() -> None:
     async def inside() -> None:
         pace = Pace(60, clock, patience=0)
         for _ in range(7):
-            await pace.turn()
+            async with pace.turn():
+                pass
         with pytest.raises(Retry):
-            await pace.turn()
+            async with pace.turn():
+                pass
         clock.now += 1
-        await pace.turn()
+        async with pace.turn():
+            pass
 
     asyncio.run(inside())
 
@@ -153,9 +162,50 @@ def test_the_key_is_in_no_error() -> None:
     async def inside() -> None:
         door = Door("http://127.0.0.1:1", "ak_very_secret")
         with pytest.raises(NoAnswerError) as caught:
-            await door.send(Request("GET", "/api_keys"))
+            await door.send(HttpRequest("GET", received_path("/api_keys")))
         assert not caught.value.sent
         assert "secret" not in str(caught.value) + repr(door)
         await door.close()
 
     asyncio.run(inside())
+
+
+def test_a_limit_of_one_namespace_holds_back_its_own_requests_only() -> None:
+    clock = StoppedClock()
+    limit = error(429, "slow down", **{"Retry-After": "42", OWNER_HEADER: "c/tenant-a"})
+    made = told(201, {"id": "new", "addr": "edge:1"})
+
+    async def inside() -> None:
+        calls = RestCalls(Script(limit, made, made), Pace(60, clock, patience=5))
+        with requests_of(Owner("c", "tenant-a", "web", "uid")), pytest.raises(Retry):
+            await make(calls)
+        with requests_of(Owner("c", "tenant-b", "web", "uid")):
+            assert await make(calls)
+        assert await make(calls)
+
+    asyncio.run(inside())
+
+
+@pytest.mark.parametrize("names_owners", [True, False], ids=["our edge", "ngrok"])
+def test_only_an_edge_that_shares_its_budgets_is_told_whose_a_request_is(names_owners: bool) -> None:
+    seen: list[str | None] = []
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        seen.append(request.headers.get(OWNER_HEADER))
+        return web.json_response({"id": "new", "addr": "edge:1"}, status=201)
+
+    async def inside() -> None:
+        port = free_port()
+        server = await asyncio.get_running_loop().create_server(web.Server(answer), "127.0.0.1", port)
+        door = Door(f"http://127.0.0.1:{port}", "key", names_owners=names_owners)
+        calls = RestCalls(door, Pace(1_000_000))
+        with requests_of(Owner("c", "tenant-a", "web", "uid")):
+            await make(calls)
+        await make(calls)
+        await calls.close()
+        server.close()
+        await server.wait_closed()
+        give_back(port)
+
+    asyncio.run(inside())
+    assert seen == (["c/tenant-a", None] if names_owners else [None, None])

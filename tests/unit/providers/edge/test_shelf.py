@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from seamark.core.errors import Retry
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
-from seamark.providers.edge.model import Fields, Owner
 from seamark.providers.edge.shelf import Freshness, Shelf
+from seamark_edge.model import Fields, Owner
+from seamark_runtime.errors import Refused, Retry, SeamarkError
 
 OWNER = Owner("cluster", "shop", "web", "uid-1")
 
@@ -35,11 +35,13 @@ class Gated(MemoryCalls):
         self.before: dict[str, asyncio.Event] = {}
         self.after: dict[str, asyncio.Event] = {}
         self.down = False
+        self.fails: dict[str, SeamarkError] = {}
         self.at_once = self.most = 0
 
     async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         if self.down:
             raise Retry("the edge is closed")
+        await self._pass(self.before, "listed")
         found = await super().listed(kind, limit=limit, where=where)
         await self._pass(self.after, "listed")
         return found
@@ -48,6 +50,8 @@ class Gated(MemoryCalls):
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         await self._pass(self.before, "create")
+        if "create" in self.fails:
+            raise self.fails["create"]
         made = await super().create(kind, body)
         await self._pass(self.after, "create")
         self.at_once -= 1
@@ -148,5 +152,40 @@ def test_what_is_said_beside_the_mark_stays() -> None:
             made = await shelf.make(owner, {"metadata": said})
             assert Owner.of(made["metadata"]) == owner
         assert '"team":"a"' in (await calls.listed(Kind.ADDRESSES))[2]["metadata"]
+
+    told(story)
+
+
+def test_a_call_of_one_owner_that_is_given_up_makes_no_other_wait_for_a_listing() -> None:
+    async def story(calls: Gated, shelf: Shelf, _clock: Clock) -> None:
+        await shelf.refresh()
+        calls.after["create"] = asyncio.Event()
+        trying = asyncio.create_task(shelf.make(OWNER, {}))
+        await turns()
+        trying.cancel()
+        await asyncio.gather(trying, return_exceptions=True)
+        calls.after.clear()
+        calls.before["listed"] = asyncio.Event()  # no listing comes to an end
+        other = Owner("cluster", "other", "web", "uid-2")
+        assert (await asyncio.wait_for(shelf.make(other, {}), 5))["id"]
+        again = asyncio.create_task(shelf.make(OWNER, {}))
+        await turns()
+        assert not again.done()
+        calls.before["listed"].set()
+        assert (await again)["id"]
+
+    told(story)
+
+
+@pytest.mark.parametrize("error", [Retry("busy", after=1.0), Refused("no")])
+def test_an_answer_that_changed_nothing_causes_no_listing(error: SeamarkError) -> None:
+    async def story(calls: Gated, shelf: Shelf, _clock: Clock) -> None:
+        await shelf.refresh()
+        calls.fails["create"] = error
+        with pytest.raises(type(error)):
+            await shelf.make(OWNER, {})
+        calls.fails.clear()
+        calls.before["listed"] = asyncio.Event()
+        assert (await asyncio.wait_for(shelf.make(OWNER, {}), 5))["id"]
 
     told(story)

@@ -7,15 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import Secret
-from seamark.api.meta import Key, ObjectMeta
-from seamark.api.ngrok import AgentEndpoint, NgrokTrafficPolicy, NgrokTrafficPolicySpec
-from seamark.core.errors import UserError
-from seamark.providers.edge.agent.keys import client_side, server_side
-from seamark.providers.edge.agent.model import Pair, Termination, Tunnel
-from seamark.providers.edge.agent.upstream import Upstream
-from seamark.providers.edge.agent.wanted import Objects, Unusable, tunnel_of
-from seamark.providers.edge.model import Owner
+from seamark_edge.agent.keys import client_side, server_side
+from seamark_edge.agent.model import Pair, Termination, Tunnel
+from seamark_edge.agent.upstream import Upstream
+from seamark_edge.agent.wanted import Objects, Unusable, tunnel_of
+from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy, NgrokTrafficPolicySpec
+from seamark_edge.model import Owner
+from seamark_runtime.api.core import Secret
+from seamark_runtime.api.meta import Key, ObjectMeta
+from seamark_runtime.errors import UserError
 from tests.edge.tls import pair
 
 POLICY = {"on_tcp_connect": [{"actions": [{"type": "deny"}]}]}

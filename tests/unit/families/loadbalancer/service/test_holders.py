@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from seamark.api.core import Service
-from seamark.api.meta import ManagedMeta
 from seamark.families.loadbalancer.service.holders import Holders
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.meta import ManagedMeta
 
 PLACE = "tls://shop.example.com:443"
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 
-from seamark.api.apps import Deployment
-from seamark.api.core import Service
-from seamark.api.gateway import Gateway, HTTPRoute
-from seamark.api.meta import Key
 from seamark.api.score import WorkloadExposure, WorkloadExposureStatus, WorkloadPlan
-from seamark.core.apply import Answers
 from seamark.families.score.runtime.render import render
 from seamark.families.score.runtime.state import GENERATION, Published, Rendered
+from seamark.families.score.runtime.values import Unfit, read
+from seamark_runtime.api.apps import Deployment
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.gateway import Gateway, HTTPRoute
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.apply import Answers
 
 NOTHING = Answers({}, {})
 LOCAL = "http://app.default.svc.cluster.local:80"
@@ -58,8 +59,14 @@ def rollout(available: int = 1, generation: str = "1", *conditions: Any) -> Depl
     return msgspec.convert({"metadata": metadata, "spec": {"replicas": 1}, "status": status}, Deployment)
 
 
+def rendered(planned: WorkloadPlan) -> dict[str, Object]:
+    values = read(planned)
+    assert not isinstance(values, Unfit)
+    return render(planned, values)
+
+
 def seen(**more: Any) -> Published:
-    service = render(plan())["service"]
+    service = rendered(plan())["service"]
     assert isinstance(service, Service)
     said: dict[str, Any] = {
         "exposure": exposure(),
@@ -85,7 +92,7 @@ def condition(type_: str, status: str = "True", **more: Any) -> dict[str, Any]:
 
 
 def route(*conditions: dict[str, Any], section: str | None = None) -> HTTPRoute:
-    wanted = render(plan(routes=ROUTES))["route r"]
+    wanted = rendered(plan(routes=ROUTES))["route r"]
     raw = wire(wanted)
     ref = {"name": "default", **({"sectionName": section} if section else {})}
     raw["metadata"]["generation"] = 2

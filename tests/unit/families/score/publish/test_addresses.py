@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from seamark.api.core import Service
-from seamark.api.networking import Ingress
 from seamark.families.score.runtime.publish import judge
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.networking import Ingress
 from tests.unit.families.score.publish.given import (
     LOCAL,
     NOTHING,

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import Service
-from seamark.api.gateway import HTTPRoute
-from seamark.api.meta import Key
 from seamark.families.score.runtime.publish import judge
 from seamark.families.score.runtime.state import Rendered
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.gateway import HTTPRoute
+from seamark_runtime.api.meta import Key
 from tests.unit.families.score.publish.given import (
     ACCEPTED,
     LOCAL,

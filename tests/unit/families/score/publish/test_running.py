@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from seamark.api.core import Pod
-from seamark.core.calls import Failed, Results
 from seamark.families.score.runtime.publish import desire, judge
 from seamark.families.score.runtime.state import Lookup, Published, Rendered
+from seamark_runtime.api.core import Pod
+from seamark_runtime.calls import Failed, Results
 from tests.unit.families.score.publish.given import (
     COMPLETE,
     LOCAL,

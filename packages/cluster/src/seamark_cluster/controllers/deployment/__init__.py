@@ -1,0 +1,1 @@
+"""Deployment → its ReplicaSets: the rollout from one template to the next, and the revision history."""

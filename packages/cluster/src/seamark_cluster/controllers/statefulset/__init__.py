@@ -1,0 +1,1 @@
+"""StatefulSet → Pods with stable names, in order."""

@@ -1,0 +1,1 @@
+"""The kinds of every API server: their types, defaults and rules."""

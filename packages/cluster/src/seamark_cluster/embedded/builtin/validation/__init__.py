@@ -1,0 +1,1 @@
+"""Validation of built-in kinds, with the API server's messages."""

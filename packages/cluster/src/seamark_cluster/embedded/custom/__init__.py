@@ -1,0 +1,1 @@
+"""Kinds from CustomResourceDefinitions: their schema, defaults, rules and lifecycle."""

@@ -1,0 +1,1 @@
+"""What every kind is built on: errors, names, metadata, selectors, revisions, field sets and merging by shape."""

@@ -1,0 +1,1 @@
+"""Networks on one machine: isolated ones for tests, and an address for each Pod."""

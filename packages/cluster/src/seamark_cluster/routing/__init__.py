@@ -1,0 +1,1 @@
+"""Service routing: a proxy in this process that follows Services and EndpointSlices."""

@@ -1,0 +1,57 @@
+"""TLS contexts from certificates and keys in memory: towards services, and towards clients."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from pathlib import Path
+
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from seamark_edge.agent.model import Pair, Termination, Tunnel
+from seamark_runtime.errors import UserError
+
+PROTOCOLS = {"http1": ["http/1.1"], "http2": ["h2"]}
+
+
+def client_side(wanted: Tunnel, roots: str = "") -> ssl.SSLContext:
+    """To a service that speaks TLS. `roots` is a file of CAs that are trusted beside the system's."""
+    context = ssl.create_default_context()
+    if roots:
+        context.load_verify_locations(roots)
+    if wanted.protocol in PROTOCOLS:
+        context.set_alpn_protocols(PROTOCOLS[wanted.protocol])
+    kinds = [_load(context, pair, "client certificate") for pair in wanted.client_certificates]
+    if len(set(kinds)) < len(kinds):
+        raise UserError("two client certificates with one type of key", hint="a service is shown one of them only")
+    return context
+
+
+def server_side(termination: Termination) -> ssl.SSLContext:
+    """To clients whose TLS ends here."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    _load(context, termination.server, "server certificate")
+    if termination.client_cas:
+        try:
+            context.load_verify_locations(cadata=termination.client_cas.decode("ascii"))
+        except (ssl.SSLError, ValueError) as error:
+            raise UserError("the clients' CAs can't be read", hint="they are certificates in PEM") from error
+        context.verify_mode = ssl.CERT_REQUIRED if termination.required else ssl.CERT_OPTIONAL
+    return context
+
+
+def _load(context: ssl.SSLContext, pair: Pair, what: str) -> str:
+    """Give the context this pair; gives the type of its key."""
+    try:
+        key = load_pem_private_key(pair.key, None)
+        with tempfile.TemporaryDirectory() as directory:  # OpenSSL reads from files only
+            path = Path(directory) / "pair.pem"
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+                file.write(pair.certificate + b"\n" + pair.key)
+            context.load_cert_chain(path)
+    except (ssl.SSLError, ValueError, TypeError, OSError) as error:
+        raise UserError(f"the {what} and its key can't be used", hint="they belong together, in PEM") from error
+    return type(key).__name__

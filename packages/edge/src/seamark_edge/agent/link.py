@@ -1,0 +1,275 @@
+"""One connection of an agent to an edge: requests out, proxy streams in, heartbeats."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+import structlog
+
+from seamark_edge.agent.upstream import Upstream, UpstreamConnection
+from seamark_edge.wire import tunnel
+from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, SessionClosed, Stream
+from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.splice import Buffered
+from seamark_edge.wire.tunnel import StreamType
+from seamark_runtime.errors import Refused, Retry
+from seamark_runtime.pacing import InputAccount, PacedInput
+
+log = structlog.get_logger(__name__)
+
+Commanded = Callable[[StreamType, bytes], None]
+A = TypeVar("A", bound=tunnel.Message)
+MANY = 65536  # connections at once; each is a file here, too
+MAX_WINDOW = 4 * 1024 * 1024
+ANSWER_SECONDS = 20.0
+OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
+
+
+class Link(Buffered):
+    """A session with an edge.
+
+    - `ask` sends one request and returns its answer; an `Error` in it is raised as `Refused`, in the edge's words.
+    - Proxy streams are joined with the service that `find` names for them.
+    - `closed` is done when the connection is; until then a heartbeat proves that the edge is there.
+    """
+
+    def __init__(self, find: Callable[[str], Upstream | None], commanded: Commanded) -> None:
+        self._find = find
+        self._commanded = commanded
+        self._session = Session(self, client=True, limits=Limits(inbound=MANY))
+        self._input = PacedInput(InputAccount(), self._handle, self._resume)  # in slices: the agent has other work, too
+        self._transport: asyncio.Transport | None = None
+        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def dial(
+        cls,
+        address: tuple[str, int],
+        context: ssl.SSLContext,
+        find: Callable[[str], Upstream | None],
+        commanded: Commanded,
+    ) -> Link:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                _, link = await loop.create_connection(
+                    lambda: cls(find, commanded), *address, ssl=context, server_hostname=address[0]
+                )
+        except (OSError, TimeoutError) as error:
+            raise Retry(f"no connection to the edge at {address[0]}:{address[1]}: {error}") from error
+        return link
+
+    def use_window(self, window: int) -> None:
+        """From the next stream on. Both sides switch with the answer to the authentication."""
+        self._session.limits = Limits(window=min(max(window, WINDOW), MAX_WINDOW), inbound=MANY)
+
+    async def ask(
+        self,
+        kind: StreamType,
+        request: tunnel.Message,
+        answer: type[A],
+        heard: Callable[[A], None] = lambda _: None,
+    ) -> A:
+        """`heard` is called when the response arrives, before anything that the edge sent after it is handled."""
+        call = _Call(answer, heard)
+        try:
+            call.stream = self._session.open(kind, call, tunnel.encode(request))
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await call.answer
+        except (SessionClosed, TimeoutError, ConnectionError) as error:
+            raise Retry(f"the edge did not answer: {error or 'in time'}") from error
+
+    async def heartbeat(self, interval: float, tolerance: float) -> None:
+        """Beat until the connection ends; a beat that does not come back in time ends it."""
+        pulse = _Pulse()
+        stream = self._session.open(StreamType.HEARTBEAT, pulse)
+        while not self.closed.done():
+            await asyncio.sleep(interval)
+            beat = secrets.token_bytes(4)
+            stream.write(beat)
+            try:
+                async with asyncio.timeout(tolerance):
+                    await pulse.comes_back(beat)
+            except TimeoutError:
+                log.warning("the edge missed a heartbeat")
+                self.abort()
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._session.leave()
+            self._transport.close()
+            asyncio.get_running_loop().call_later(2.0, self.abort)
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=OUT_HIGH, low=OUT_LOW)
+        self._input.connected(self._transport)
+
+    def data_received(self, data: Bytes) -> None:
+        self._input.received(data, self.read_since)
+
+    def _handle(self, data: Bytes, enough: Callable[[], bool]) -> bool:
+        try:
+            return self._session.feed(data, enough)
+        except ProtocolError as error:
+            log.warning("the edge broke the protocol", error=str(error))
+            self.abort()
+            return True
+
+    def _resume(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def eof_received(self) -> bool:
+        self._input.flush()
+        return False
+
+    def pause_writing(self) -> None:
+        self._session.pause()
+
+    def resume_writing(self) -> None:
+        self._session.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self._input.close()
+        self._session.lost(Code.PEER_EOF)
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    # muxado's Owner
+
+    def transmit(self, pieces: list[Bytes]) -> None:
+        if self._transport is not None:
+            self._transport.writelines(pieces)
+
+    def opened(self, stream: Stream, kind: int) -> Handler:
+        if kind == StreamType.PROXY:
+            return UpstreamConnection(stream, self._find)
+        return _Command(self, stream, kind)
+
+    def going_away(self, code: int, debug: bytes) -> None:
+        log.info("the edge goes away", code=code, words=debug.decode("utf-8", "replace")[:200])
+
+    def failed(self, error: Exception) -> None:
+        log.error("a connection ended with an internal error", exc_info=error)
+
+    def command(self, kind: StreamType, body: bytes) -> None:
+        try:
+            self._commanded(kind, body)
+        except tunnel.MessageError as error:
+            log.warning("the edge sent a command that can't be read", error=str(error))
+
+
+class _Call(Generic[A]):
+    """The answer to one request, gathered to its end."""
+
+    def __init__(self, kind: type[A], heard: Callable[[A], None]) -> None:
+        self._kind = kind
+        self._heard = heard
+        self.answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
+        self.stream: Stream | None = None
+        self._reader = tunnel.JsonReader()
+
+    def received(self, data: Bytes) -> None:
+        if self.stream is not None:
+            self.stream.credit(len(data))
+        try:
+            body = self._reader.feed(data)
+            if body is not None and not self.answer.done():
+                self._take(tunnel.decode(body, self._kind))
+        except tunnel.MessageError as error:
+            self._fail(Retry(str(error)))
+
+    def ended(self) -> None:
+        self._fail(ConnectionError("the answer ended early"))
+
+    def lost(self, code: int) -> None:
+        self._fail(ConnectionError(f"the stream was lost, code {code}"))
+
+    def writable(self) -> None:
+        pass
+
+    def _take(self, said: A) -> None:
+        if self.stream is not None:
+            self.stream.finish()
+        if words := getattr(said, "error", ""):
+            self._fail(Refused(words.strip()))
+        else:
+            self._heard(said)
+            self.answer.set_result(said)
+
+    def _fail(self, error: Exception) -> None:
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+class _Pulse:
+    """Our heartbeats coming back."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._came = asyncio.Event()
+
+    async def comes_back(self, beat: bytes) -> None:
+        while beat not in self._buffer:
+            self._came.clear()
+            await self._came.wait()
+        self._buffer = b""
+
+    def received(self, data: Bytes) -> None:
+        self._buffer = (self._buffer + bytes(data))[-64:]
+        self._came.set()
+
+    def ended(self) -> None:
+        pass
+
+    def lost(self, code: int) -> None:
+        pass
+
+    def writable(self) -> None:
+        pass
+
+
+class _Command:
+    """A request of the edge: stop, restart and the end of a tunnel are obeyed, others answered with an error."""
+
+    def __init__(self, link: Link, stream: Stream, kind: int) -> None:
+        self._link = link
+        self._stream = stream
+        self._kind = kind
+        self._reader = tunnel.JsonReader(64 * 1024)
+
+    def received(self, data: Bytes) -> None:
+        try:
+            body = self._reader.feed(data)
+        except tunnel.MessageError:
+            self._stream.reset(Code.PROTOCOL)
+            return
+        if body is None:
+            return
+        known = self._kind in (StreamType.STOP, StreamType.RESTART, StreamType.STOP_TUNNEL)
+        answer = tunnel.Outcome() if known else tunnel.Outcome(error="this agent does not do that")
+        self._stream.write(tunnel.encode(answer))
+        self._stream.finish()
+        if known:
+            self._link.command(StreamType(self._kind), body)
+
+    def ended(self) -> None:
+        pass
+
+    def lost(self, code: int) -> None:
+        pass
+
+    def writable(self) -> None:
+        pass

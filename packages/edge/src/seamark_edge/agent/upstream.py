@@ -1,0 +1,247 @@
+"""One client's connection, brought from the edge to the service."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
+
+import structlog
+
+from seamark_edge.agent.keys import client_side, server_side
+from seamark_edge.agent.model import Tunnel
+from seamark_edge.wire import proxy_protocol, tunnel
+from seamark_edge.wire.muxado import Code, Stream
+from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.secured import SecuredStream
+from seamark_edge.wire.splice import Splice
+from seamark_runtime.errors import UserError
+from seamark_runtime.reach import Forbidden, allowed, forbidden, parsed
+from seamark_runtime.resolver import Found, Resolver
+from seamark_runtime.upstreams import Destination, out_of_reach
+
+log = structlog.get_logger(__name__)
+
+PORTS = {"http": 80, "https": 443, "tls": 443}
+CONNECT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where a service listens, and what is between the stream and it.
+
+    - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
+    - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
+    - `resolver`: who finds the host's address; None for the system.
+    - `fenced`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`core.reach`).
+    - `destination`: what the name means in the cluster (`core.upstreams`): that is looked up, by its whole name.
+      Unless it may be `anywhere`, an alias (a Service with an external name) and a host outside of the cluster lead to
+      public addresses only.
+    """
+
+    host: str
+    port: int
+    context: ssl.SSLContext | None = None
+    termination: ssl.SSLContext | None = None
+    split: bool = False
+    fenced: bool = False
+    resolver: Resolver | None = None
+    destination: Destination | None = None
+    anywhere: bool = False
+
+    @classmethod
+    def of(cls, wanted: Tunnel, roots: str = "", resolver: Resolver | None = None) -> Upstream:
+        """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
+        url = wanted.upstream
+        if url.isdecimal():
+            url = f"tcp://localhost:{url}"
+        try:
+            parts = urlsplit(url if "://" in url else f"tcp://{url}")
+            port = parts.port or PORTS.get(parts.scheme)
+        except ValueError as error:
+            raise UserError(f"{url!r} is no address of a service", hint=str(error)) from error
+        if parts.scheme not in ("tcp", *PORTS) or not parts.hostname or not port:
+            raise UserError(f"{url!r} is no address of a service", hint="write tcp://HOST:PORT or http://HOST:PORT")
+        context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
+        termination = server_side(wanted.termination) if wanted.termination else None
+        split = bool(wanted.proxy_version and (context or termination))
+        if wanted.fenced and (trouble := forbidden(parts.hostname)):
+            raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
+        host = parts.hostname.rstrip(".")
+        return cls(
+            host,
+            port,
+            context,
+            termination,
+            split,
+            wanted.fenced,
+            resolver,
+            wanted.destination,
+            wanted.anywhere,
+        )
+
+    async def addresses(self) -> tuple[str, ...]:
+        """What to connect to: the first that answers."""
+        if self.destination is not None:
+            return await self._meant(self.destination)
+        if self.fenced:
+            return tuple(await allowed(self.host, self.port, self.resolver))
+        return (self.host,) if self.resolver is None else await self.resolver.lookup(self.host)
+
+    async def _meant(self, meant: Destination) -> tuple[str, ...]:
+        if parsed(meant.host) is not None:
+            found = Found(meant.host, (meant.host,))
+        else:
+            found = await (self.resolver or Resolver()).find(f"{meant.host}.")
+        good = [address for address in found.addresses if parsed(address) is not None and not forbidden(address)]
+        if not self.anywhere and (meant.namespace is None or found.name != meant.host):
+            good = [address for address in good if not out_of_reach(address)]
+        if found.addresses and not good:
+            raise Forbidden(f"{self.host} leads to an address that is not allowed")
+        return tuple(good)
+
+
+class UpstreamConnection(Splice, asyncio.Protocol):
+    """A proxy stream of the edge, joined with a connection to the service that its header names.
+
+    - What the client sends before the service answers the connect is kept, at most a window of it.
+    - A service that can't be reached refuses the stream, so that the edge may try another agent.
+    - Where the client's TLS ends here, the service is not connected before the client is authenticated.
+    """
+
+    __slots__ = ("_connecting", "_find", "_gone", "_head", "_header", "_preface", "_upstream")
+
+    def __init__(self, stream: Stream, find: Callable[[str], Upstream | None]) -> None:
+        super().__init__()
+        self.stream = stream
+        self._find = find
+        self._header: tunnel.ProxyHeaderReader | None = tunnel.ProxyHeaderReader()
+        self._upstream: Upstream | None = None
+        self._head: bytes | None = None  # the PROXY header, while it is incomplete
+        self._preface = b""  # the PROXY header, for the service
+        self._connecting: asyncio.Task[None] | None = None
+        self._gone = False
+
+    def received(self, data: Bytes) -> None:
+        if self._header is not None:
+            self._greeted(self._header, data)
+        elif self._head is not None:
+            self._split(self._head + bytes(data))
+        else:
+            super().received(data)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if self._gone:
+            self.cut()
+
+    def lost(self, code: int) -> None:
+        self._gone = True
+        super().lost(code)
+
+    def _greeted(self, reader: tunnel.ProxyHeaderReader, data: Bytes) -> None:
+        try:
+            header = reader.feed(data)
+        except tunnel.MessageError as error:
+            log.warning("the edge sent a bad proxy header", error=str(error))
+            self._refuse(Code.PROTOCOL)
+            return
+        if header is None:
+            return
+        rest, self._header = reader.rest, None
+        upstream = self._upstream = self._find(header.id)
+        if upstream is None:
+            self._refuse(Code.STREAM_REFUSED)
+            return
+        if self.stream is not None:
+            self.stream.credit(len(data) - len(rest))
+        if upstream.split:
+            self._head = b""
+            self._split(rest)
+        else:
+            self._begin(upstream, rest)
+
+    def _split(self, data: bytes) -> None:
+        """Take the PROXY header off the front: it goes to the service as it is, in front of any TLS."""
+        assert self._upstream is not None
+        try:
+            found = proxy_protocol.parse(data)
+        except proxy_protocol.ProxyError as error:
+            log.warning("the edge sent a bad PROXY header", error=str(error))
+            self._refuse(Code.PROTOCOL)
+            return
+        if found is None:
+            self._head = data
+            return
+        self._head, self._preface = None, data[: found[1]]
+        if self.stream is not None:
+            self.stream.credit(len(self._preface))
+        self._begin(self._upstream, data[found[1] :])
+
+    def _begin(self, upstream: Upstream, rest: bytes) -> None:
+        if upstream.termination is None:
+            self._dial()
+        elif self.stream is not None:
+            stream = cast("Stream", self.stream)
+            self.stream = stream.handler = SecuredStream(stream, upstream.termination, self, self._dial)
+            if rest:
+                stream.handler.received(rest)
+            return
+        if rest:
+            super().received(rest)
+
+    def _dial(self) -> None:
+        if self._upstream is not None and not self._gone:
+            self._connecting = asyncio.get_running_loop().create_task(self._connect(self._upstream))
+
+    async def _connect(self, upstream: Upstream) -> None:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await self._open(upstream)
+        except (OSError, TimeoutError) as error:
+            log.info("service not reached", host=upstream.host, port=upstream.port, error=str(error))
+            self._refuse(Code.STREAM_REFUSED)
+        finally:
+            self._connecting = None
+
+    async def _open(self, upstream: Upstream) -> None:
+        trouble = OSError(f"{upstream.host} has no address")
+        for address in await upstream.addresses():
+            try:
+                await self._open_at(address, upstream)
+            except OSError as error:
+                trouble = error
+            else:
+                return
+        raise trouble
+
+    async def _open_at(self, address: str, upstream: Upstream) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._preface:
+            name = upstream.host if upstream.context is not None else None
+            await loop.create_connection(
+                lambda: self, address, upstream.port, ssl=upstream.context, server_hostname=name
+            )
+            return
+        transport, _ = await loop.create_connection(asyncio.Protocol, address, upstream.port)
+        transport.write(self._preface)
+        if upstream.context is None:
+            transport.set_protocol(self)
+            self.connection_made(transport)
+            return
+        try:
+            secure = await loop.start_tls(transport, self, upstream.context, server_hostname=upstream.host)
+        except BaseException:
+            transport.abort()
+            raise
+        assert secure is not None
+        self.connection_made(secure)
+
+    def _refuse(self, code: Code) -> None:
+        stream, self.stream = self.stream, None
+        self._held.clear()
+        if stream is not None and stream.open:
+            stream.reset(code)

@@ -1,0 +1,147 @@
+"""What an AgentEndpoint wants of an agent, from the objects that it names. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from seamark_edge.agent.model import Pair, Termination, Tunnel
+from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
+from seamark_edge.model import Owner
+from seamark_runtime.api.core import Secret
+from seamark_runtime.api.meta import Key
+from seamark_runtime.grants import Asker
+from seamark_runtime.upstreams import BadHost, Destination, UpstreamRules, destination, refusal
+
+CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
+
+
+class Unusable(Exception):
+    """The endpoint can't be held as it is; the words are for its owner."""
+
+
+class NotAllowed(Unusable):
+    """The endpoint may not be held, neither as it is now nor as it was before."""
+
+
+class NotKnownYet(Exception):
+    """Something that it names was not answered yet: nothing follows from that."""
+
+
+class Objects:
+    """What endpoints may name. A lookup gives None for what is not there, and raises `NotKnownYet` or `Unusable`."""
+
+    def __init__(
+        self,
+        policy: Callable[[Key], NgrokTrafficPolicy | None],
+        secret: Callable[[Key], Secret | None],
+        granted: Callable[[Asker, Key], bool] = lambda _asker, _service: False,
+    ) -> None:
+        self._policy = policy
+        self._secret = secret
+        self._granted = granted
+
+    def policy(self, namespace: str, name: str) -> dict[str, Any]:
+        found = self._policy(Key(namespace, name))
+        if found is None:
+            raise Unusable(f"the NgrokTrafficPolicy {name} is not there")
+        return found.spec.policy or {}
+
+    def data(self, namespace: str, name: str, *fields: str) -> list[bytes]:
+        """The fields of a Secret, all of them there."""
+        found = self._secret(Key(namespace, name))
+        if found is None:
+            raise Unusable(f"the Secret {name} is not there")
+        data = found.data or {}
+        if missing := [field for field in fields if not data.get(field)]:
+            raise Unusable(f"the Secret {name} has no {' and no '.join(missing)}")
+        return [data[field] for field in fields]
+
+    def destination(self, endpoint: AgentEndpoint, rules: UpstreamRules) -> Destination:
+        """Where its upstream leads, if it may."""
+        namespace, asker = endpoint.metadata.namespace, asker_of(endpoint)
+        try:
+            found = destination(upstream_host(endpoint.spec.upstream.url), namespace, rules.cluster_domain)
+        except BadHost as error:
+            raise Unusable(f"spec.upstream.url: {error}") from None
+        if words := refusal(found, namespace, rules, lambda other, name: self._granted(asker, Key(other, name))):
+            raise NotAllowed(f"spec.upstream.url: {words}")
+        return found
+
+
+def tunnel_of(
+    endpoint: AgentEndpoint, objects: Objects, cluster: str = "", rules: UpstreamRules | None = None
+) -> Tunnel:
+    """The tunnel for this endpoint. Replicas of an agent hold it together, so it is pooled.
+
+    Without rules the upstream is not checked: the user of the agent wrote the endpoint into a file.
+    """
+    spec, namespace = endpoint.spec, endpoint.metadata.namespace
+    reached = objects.destination(endpoint, rules) if rules is not None else None
+    clients = [objects.data(namespace, ref.name, CERTIFICATE, KEY) for ref in spec.client_certificate_refs or ()]
+    owner = Owner(cluster, namespace, endpoint.metadata.name, endpoint.uid)
+    return Tunnel(
+        spec.url,
+        spec.upstream.url,
+        pooling=True,
+        metadata=_text(spec.metadata),
+        description=spec.description,
+        bindings=tuple(spec.bindings or ()),
+        policy=_policy(endpoint, objects),
+        proxy_version=int(spec.upstream.proxy_protocol_version or 0),
+        protocol=spec.upstream.protocol or "",
+        client_certificates=tuple(Pair(*pair) for pair in clients),
+        termination=_termination(endpoint, objects),
+        name=owner.key,
+        generation=endpoint.metadata.generation,
+        fenced=True,
+        destination=reached,
+        anywhere=rules is not None and rules.cross_namespace,
+    )
+
+
+def _text(metadata: Any) -> str:
+    if metadata is None or isinstance(metadata, str):
+        return metadata or ""
+    return msgspec.json.encode(metadata).decode()
+
+
+def _policy(endpoint: AgentEndpoint, objects: Objects) -> str:
+    said = endpoint.spec.traffic_policy
+    if said is None:
+        return ""
+    policy = said.inline or {}
+    if said.target_ref is not None:
+        policy = objects.policy(endpoint.metadata.namespace, said.target_ref.name)
+    return msgspec.json.encode(policy).decode() if policy else ""
+
+
+def _termination(endpoint: AgentEndpoint, objects: Objects) -> Termination | None:
+    said, namespace = endpoint.spec.tls_termination, endpoint.metadata.namespace
+    if said is None:
+        return None
+    if not endpoint.spec.url.startswith("tls://"):
+        raise Unusable("tlsTermination is for tls:// URLs")
+    server = Pair(*objects.data(namespace, said.server_certificate_ref.name, CERTIFICATE, KEY))
+    if said.mutual_tls is None:
+        return Termination(server)
+    (authorities,) = objects.data(namespace, said.mutual_tls.client_cas_ref.name, CA)
+    return Termination(server, authorities, required=said.mutual_tls.mode == "require")
+
+
+def asker_of(endpoint: AgentEndpoint) -> Asker:
+    """Its kind in a ReferenceGrant."""
+    resource = endpoint.RESOURCE
+    return Asker(resource.group, resource.kind, endpoint.metadata.namespace)
+
+
+def upstream_host(url: str) -> str:
+    """The host of an upstream; a port alone is one of the agent's own."""
+    try:
+        host = "localhost" if url.isdecimal() else urlsplit(url if "://" in url else f"tcp://{url}").hostname
+    except ValueError as error:
+        raise BadHost(f"is no address of a service: {error}") from None
+    return host or ""

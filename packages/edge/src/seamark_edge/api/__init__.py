@@ -1,0 +1,1 @@
+"""Kinds that the agent and the forwarder follow."""

@@ -1,0 +1,74 @@
+"""Envoys elsewhere: Pods of the cluster, which connect over TLS with certificates on both sides.
+
+An Envoy's certificate names the one Gateway that it serves (`identity`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import structlog
+from envoy.service.discovery.v3 import ads_pb2_grpc
+
+from seamark_edge.dataplane.envoy.server import XdsServer
+from seamark_edge.dataplane.model import Snapshot
+from seamark_edge.dataplane.protocol import Outcome, Presence
+from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import UserError
+from seamark_runtime.source import Facts
+
+log = structlog.get_logger(__name__)
+
+LARGEST = 64 << 20  # bytes of one xDS message
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where the xDS server listens, and the directory with its tls.crt, tls.key and the ca.crt of its clients."""
+
+    address: str
+    certificates: Path
+
+
+class RemoteEnvoys:
+    """Contract of `protocol.DataPlane`. Who starts the Envoys, and where, is others' business."""
+
+    def __init__(self, door: Door) -> None:
+        self.presence: Facts[Key, Presence] = Facts("data plane")
+        self._door = door
+        self._server = XdsServer(self.presence, certified=True)
+
+    async def run(self) -> None:
+        server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST)])
+        ads_pb2_grpc.add_AggregatedDiscoveryServiceServicer_to_server(self._server, server)
+        server.add_secure_port(self._door.address, await asyncio.to_thread(credentials, self._door.certificates))
+        await server.start()
+        log.info("xds listens", address=self._door.address)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await server.stop(None)
+
+    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome:
+        return await self._server.program(gateway, snapshot)
+
+    async def remove(self, gateway: Key) -> None:
+        self._server.forget(gateway)
+
+
+def credentials(directory: Path) -> grpc.ServerCredentials:
+    """Read anew for every connection, so that renewed certificates are used without a restart."""
+
+    def configuration() -> grpc.ServerCertificateConfiguration:
+        try:
+            pair = ((directory / "tls.key").read_bytes(), (directory / "tls.crt").read_bytes())
+            trusted = (directory / "ca.crt").read_bytes()
+        except OSError as error:
+            raise UserError(f"gateway_xds_certificates: {error}", hint="it needs tls.crt, tls.key and ca.crt") from None
+        return grpc.ssl_server_certificate_configuration([pair], root_certificates=trusted)
+
+    first = configuration()
+    return grpc.dynamic_ssl_server_credentials(first, configuration, require_client_authentication=True)

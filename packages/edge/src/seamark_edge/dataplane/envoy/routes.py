@@ -1,0 +1,287 @@
+"""Route tables in Envoy's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envoy.config.core.v3 import base_pb2
+from envoy.config.route.v3 import route_components_pb2 as components
+from envoy.config.route.v3 import route_pb2
+from envoy.extensions.filters.http.cors.v3 import cors_pb2
+from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2
+from envoy.type.matcher.v3 import regex_pb2, string_pb2
+from envoy.type.v3 import percent_pb2
+from google.protobuf import any_pb2, duration_pb2
+
+from seamark_edge.dataplane.model import (
+    Cors,
+    Entry,
+    Forward,
+    Headers,
+    Match,
+    RateLimit,
+    Redirect,
+    Respond,
+    Retry,
+    Rewrite,
+    RouteTable,
+    Target,
+    Text,
+    VirtualHost,
+)
+from seamark_runtime.untrusted.patterns import quote
+
+NOWHERE = "nowhere"  # a cluster that is never there: what goes to it is answered with an error
+CORS, RATE = "envoy.filters.http.cors", "envoy.filters.http.local_ratelimit"
+MILLION = 1_000_000
+STATUS = {
+    301: "MOVED_PERMANENTLY",
+    302: "FOUND",
+    303: "SEE_OTHER",
+    307: "TEMPORARY_REDIRECT",
+    308: "PERMANENT_REDIRECT",
+}
+RETRIES = "reset,connect-failure,retriable-status-codes"
+
+
+HOSTS = 0x12  # the tag of `virtual_hosts`: field 2, of known length
+
+
+def table(one: RouteTable) -> bytes:
+    """A RouteConfiguration as it goes on the wire: its hosts are encoded once each, and put together."""
+    head = route_pb2.RouteConfiguration(name=one.name, ignore_port_in_host_matching=True)
+    first: bytes = head.SerializeToString()
+    return b"".join((first, *(virtual_host(host) for host in one.hosts)))
+
+
+_made: dict[int, tuple[VirtualHost, bytes]] = {}  # by identity, which is kept as long as this is
+MOST_REMEMBERED = 50_000
+
+
+def virtual_host(host: VirtualHost) -> bytes:
+    """Made once of each: a translation hands out the same host as long as nothing in it has changed."""
+    known = _made.get(id(host))
+    if known is not None:
+        return known[1]
+    if len(_made) > MOST_REMEMBERED:
+        _made.clear()
+    routes = [entry(one) for one in host.entries]
+    message = components.VirtualHost(name=host.domains[0], domains=host.domains, routes=routes)
+    content: bytes = message.SerializeToString(deterministic=True)
+    made = bytes((HOSTS,)) + varint(len(content)) + content
+    _made[id(host)] = (host, made)
+    return made
+
+
+def varint(number: int) -> bytes:
+    """A number as protocol buffers write it."""
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append(0x80 | (number & 0x7F))
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+def entry(one: Entry) -> components.Route:
+    route = components.Route(name=one.name, match=match(one.match))
+    match one.action:
+        case Forward() as forward:
+            route.route.CopyFrom(forwarding(forward, one.match))
+        case Redirect() as redirect:
+            route.redirect.CopyFrom(redirecting(redirect, one.match))
+        case Respond(status=status, body=body):
+            route.direct_response.status = status
+            if body:
+                route.direct_response.body.inline_string = body
+    change_headers(route, one.request, one.response)
+    change_headers(route, one.extras.request, one.extras.response)
+    if one.extras.cors is not None:
+        route.typed_per_filter_config[CORS].CopyFrom(packed(cors(one.extras.cors)))
+    if one.extras.rate is not None:
+        route.typed_per_filter_config[RATE].CopyFrom(packed(rate_limit(one.extras.rate)))
+    return route
+
+
+def packed(message: Any) -> any_pb2.Any:
+    wrapped = any_pb2.Any()
+    wrapped.Pack(message)
+    return wrapped
+
+
+def seconds(value: float) -> duration_pb2.Duration:
+    whole = int(value)
+    return duration_pb2.Duration(seconds=whole, nanos=round((value - whole) * 1e9))
+
+
+# ---- matching
+
+
+def match(one: Match) -> components.RouteMatch:
+    found = components.RouteMatch()
+    if one.kind == "exact":
+        found.path = one.path
+    elif one.kind == "regex":
+        found.safe_regex.regex = one.path
+    elif prefix := one.path.rstrip("/"):
+        found.path_separated_prefix = prefix
+    else:
+        found.prefix = "/"
+    if one.method:
+        found.headers.append(header(Text(":method", one.method)))
+    found.headers.extend(header(text) for text in one.headers)
+    found.query_parameters.extend(
+        components.QueryParameterMatcher(name=text.name, string_match=string(text)) for text in one.params
+    )
+    return found
+
+
+def header(text: Text) -> components.HeaderMatcher:
+    return components.HeaderMatcher(name=text.name, string_match=string(text))
+
+
+def string(text: Text) -> string_pb2.StringMatcher:
+    if text.regex:
+        return string_pb2.StringMatcher(safe_regex=regex_pb2.RegexMatcher(regex=text.value))
+    return string_pb2.StringMatcher(exact=text.value)
+
+
+# ---- acting
+
+
+def forwarding(one: Forward, matched: Match) -> components.RouteAction:
+    action = components.RouteAction(
+        cluster_not_found_response_code=components.RouteAction.INTERNAL_SERVER_ERROR,
+        timeout=seconds(one.timeout or 0.0),
+    )
+    share(action, one.targets)
+    if one.idle is not None:
+        action.idle_timeout.CopyFrom(seconds(one.idle))
+    if one.rewrite is not None:
+        rewriting(action, one.rewrite, matched)
+    if one.retry is not None:
+        action.retry_policy.CopyFrom(retrying(one.retry))
+    for mirror in one.mirrors:
+        policy = action.request_mirror_policies.add(
+            cluster=mirror.cluster or NOWHERE, disable_shadow_host_suffix_append=True
+        )
+        policy.runtime_fraction.default_value.CopyFrom(
+            percent_pb2.FractionalPercent(
+                numerator=round(mirror.numerator * MILLION / mirror.denominator),
+                denominator=percent_pb2.FractionalPercent.MILLION,
+            )
+        )
+    return action
+
+
+def share(action: components.RouteAction, targets: tuple[Target, ...]) -> None:
+    if len(targets) == 1 and not targets[0].request and not targets[0].response:
+        action.cluster = targets[0].cluster or NOWHERE
+        return
+    for target in targets:
+        if target.weight:
+            weighted = action.weighted_clusters.clusters.add(name=target.cluster or NOWHERE)
+            weighted.weight.value = target.weight
+            change_headers(weighted, target.request, target.response)
+
+
+def rewriting(action: components.RouteAction, one: Rewrite, matched: Match) -> None:
+    if one.host:
+        action.host_rewrite_literal = one.host
+    change_path(action, one.path, one.prefix, matched)
+
+
+def change_path(action: Any, path: str | None, prefix: str | None, matched: Match) -> None:
+    if path is not None:
+        action.regex_rewrite.pattern.regex = "^/[^?]*"
+        action.regex_rewrite.substitution = (path or "/").replace("\\", "\\\\")
+    elif prefix is not None:
+        old, new = matched.path.rstrip("/"), prefix.rstrip("/")
+        if new and old:
+            action.prefix_rewrite = new
+        elif new:
+            action.prefix_rewrite = new + "/"
+        else:
+            action.regex_rewrite.pattern.regex = f"^{quote(old)}/*"
+            action.regex_rewrite.substitution = "/"
+
+
+def retrying(one: Retry) -> components.RetryPolicy:
+    policy = components.RetryPolicy(retry_on=",".join(one.on) or RETRIES, retriable_status_codes=one.codes)
+    policy.num_retries.value = one.attempts
+    if one.per_try is not None:
+        policy.per_try_timeout.CopyFrom(seconds(one.per_try))
+    if one.backoff is not None:
+        policy.retry_back_off.base_interval.CopyFrom(seconds(one.backoff))
+        policy.retry_back_off.max_interval.CopyFrom(seconds(one.backoff * 10))
+    return policy
+
+
+def redirecting(one: Redirect, matched: Match) -> components.RedirectAction:
+    code = components.RedirectAction.RedirectResponseCode.Value(STATUS[one.status])
+    action = components.RedirectAction(response_code=code, host_redirect=one.host)
+    if one.scheme:
+        action.scheme_redirect = one.scheme
+    if one.port:
+        action.port_redirect = one.port
+    if one.path is not None:
+        action.path_redirect = one.path or "/"
+    else:
+        change_path(action, None, one.prefix, matched)
+    return action
+
+
+# ---- headers and policies
+
+
+def change_headers(part: Any, request: Headers, response: Headers) -> None:
+    part.request_headers_to_add.extend(options(request))
+    part.request_headers_to_remove.extend(request.remove)
+    part.response_headers_to_add.extend(options(response))
+    part.response_headers_to_remove.extend(response.remove)
+
+
+def options(headers: Headers) -> list[base_pb2.HeaderValueOption]:
+    kinds = base_pb2.HeaderValueOption
+    changes = [(pair, kinds.OVERWRITE_IF_EXISTS_OR_ADD) for pair in headers.set]
+    changes += [(pair, kinds.APPEND_IF_EXISTS_OR_ADD) for pair in headers.add]
+    return [
+        base_pb2.HeaderValueOption(
+            header=base_pb2.HeaderValue(key=name, value=value.replace("%", "%%")),
+            append_action=action,
+            keep_empty_value=True,
+        )
+        for (name, value), action in changes
+    ]
+
+
+def cors(one: Cors) -> cors_pb2.CorsPolicy:
+    policy = cors_pb2.CorsPolicy(
+        allow_origin_string_match=[origin(text) for text in one.origins],
+        allow_methods=", ".join(one.methods),
+        allow_headers=", ".join(one.headers),
+        expose_headers=", ".join(one.expose),
+        max_age=str(one.max_age),
+    )
+    policy.allow_credentials.value = one.credentials
+    policy.forward_not_matching_preflights.value = False
+    return policy
+
+
+def origin(text: str) -> string_pb2.StringMatcher:
+    if "*" not in text:
+        return string_pb2.StringMatcher(exact=text)
+    pattern = ".*".join(quote(part) for part in text.split("*"))
+    return string_pb2.StringMatcher(safe_regex=regex_pb2.RegexMatcher(regex=pattern))
+
+
+def rate_limit(one: RateLimit) -> local_rate_limit_pb2.LocalRateLimit:
+    limit = local_rate_limit_pb2.LocalRateLimit(stat_prefix="local_rate_limit")
+    limit.token_bucket.max_tokens = one.tokens
+    limit.token_bucket.tokens_per_fill.value = one.fill
+    limit.token_bucket.fill_interval.CopyFrom(seconds(one.interval))
+    for part in (limit.filter_enabled, limit.filter_enforced):
+        part.default_value.CopyFrom(
+            percent_pb2.FractionalPercent(numerator=100, denominator=percent_pb2.FractionalPercent.HUNDRED)
+        )
+    return limit

@@ -1,0 +1,231 @@
+"""The xDS server: one stream per Envoy, one target per gateway.
+
+- The node id of an Envoy names its gateway: `namespace/name` of its gateway, and behind that where it listens, if that
+  is not where it connects from. Over a network its certificate has to name the same gateway (`identity`); any other
+  stream ends with PERMISSION_DENIED, and nothing is sent on it.
+- `program` returns when every connected Envoy of the gateway has taken everything and listens, or one has refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import structlog
+from envoy.service.discovery.v3 import ads_pb2_grpc, discovery_pb2
+
+from seamark_edge.dataplane.envoy.identity import Identity, of_certificate, of_node
+from seamark_edge.dataplane.envoy.resources import EVERYWHERE
+from seamark_edge.dataplane.envoy.session import Prepared, Session
+from seamark_edge.dataplane.model import Listener, Snapshot
+from seamark_edge.dataplane.protocol import Outcome, Presence, Rejected, Served, Superseded
+from seamark_runtime.api.meta import Key
+from seamark_runtime.source import Facts
+
+log = structlog.get_logger(__name__)
+
+MOST_NAMES = 100_000  # resources that one Envoy may ask for by name
+
+End = tuple[grpc.StatusCode, str]
+DENIED: End = (grpc.StatusCode.PERMISSION_DENIED, "the client certificate does not name this Gateway")
+GONE: End = (grpc.StatusCode.UNAVAILABLE, "the Gateway is gone")
+TOO_MANY: End = (grpc.StatusCode.RESOURCE_EXHAUSTED, f"more than {MOST_NAMES} resources were asked for by name")
+
+
+@dataclass(eq=False)
+class _Envoy:
+    """A connected Envoy: its session, and the event that wakes its writer."""
+
+    session: Session
+    host: str
+    identity: Identity | None = None  # None: no other user can connect, so none is needed
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    end: End | None = None  # why its stream is to be ended
+
+    def serves(self, target: Prepared) -> bool:
+        """Whether this snapshot is of the very Gateway that its certificate names."""
+        return self.identity is None or self.identity.uid == target.snapshot.uid
+
+    def dismiss(self, end: End) -> None:
+        self.end = end
+        self.bell.set()
+
+
+@dataclass(eq=False)
+class _Gateway:
+    """What its Envoys are to have, and those that are connected."""
+
+    target: Prepared | None = None
+    envoys: list[_Envoy] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)  # replaced when it has rung
+    arrivals: int = 0
+
+    def ring(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignore[misc]  # it comes without types
+    """Contract: that of this module. Every connect and disconnect changes `presence`.
+
+    Without `certified` the node id is trusted: only for a socket that no other user can open.
+    """
+
+    def __init__(self, presence: Facts[Key, Presence], *, certified: bool) -> None:
+        self.presence = presence
+        self._certified = certified
+        self._gateways: dict[Key, _Gateway] = {}
+
+    def of(self, key: Key) -> _Gateway:
+        return self._gateways.setdefault(key, _Gateway())
+
+    async def program(self, key: Key, snapshot: Snapshot) -> Outcome:
+        gateway = self.of(key)
+        if gateway.target is None or gateway.target.snapshot != snapshot:
+            gateway.target = Prepared(snapshot).after(gateway.target)
+            for envoy in list(gateway.envoys):
+                if envoy.serves(gateway.target):
+                    envoy.session.aim(gateway.target)
+                    envoy.bell.set()
+                else:  # its certificate is of an earlier Gateway of this name
+                    gateway.envoys.remove(envoy)
+                    envoy.dismiss(DENIED)
+            gateway.ring()
+        else:  # asked again: what was refused is tried again, because it may have been for a passing reason
+            for envoy in gateway.envoys:
+                if envoy.session.refusal is not None:
+                    envoy.session.aim(gateway.target)
+                    envoy.bell.set()
+        target = gateway.target
+        while True:
+            if gateway.target is not target:
+                return Superseded()
+            refusals = [envoy.session.refusal for envoy in gateway.envoys if envoy.session.refusal is not None]
+            if refusals:
+                return Rejected(refusals[0].message, refusals[0].resources)
+            if gateway.envoys and all(envoy.session.done for envoy in gateway.envoys):
+                break
+            await gateway.changed.wait()
+        hosts = [envoy.host for envoy in gateway.envoys]
+        await listening(snapshot.listeners.values(), hosts)
+        return Served(len(hosts))
+
+    def forget(self, key: Key) -> None:
+        gateway = self._gateways.pop(key, None)
+        if gateway is not None:
+            gateway.target = None
+            gateway.ring()
+            for envoy in gateway.envoys:
+                envoy.dismiss(GONE)
+        self.presence.remove(key)
+
+    # ---- one Envoy
+
+    async def DeltaAggregatedResources(self, _requests: Any, context: Any) -> None:  # noqa: N802 - gRPC's name for it
+        first = await context.read()
+        if first is grpc.aio.EOF:
+            return
+        key, host = of_node(first.node.id)
+        identity = of_certificate(context.auth_context()) if self._certified else None
+        if self._certified and (identity is None or identity.gateway != key):
+            log.warning("envoy denied: its certificate does not name its gateway", peer=context.peer())
+            await context.abort(*DENIED)
+        envoy = _Envoy(Session(), host or peer(context.peer()), identity)
+        gateway = self.of(key)
+        if gateway.target is not None:
+            if not envoy.serves(gateway.target):
+                await context.abort(*DENIED)
+            envoy.session.aim(gateway.target)
+        gateway.envoys.append(envoy)
+        gateway.arrivals += 1
+        self._tell(key, gateway)
+        log.info("envoy connected", gateway=str(key))
+        try:
+            await self._converse(gateway, envoy, first, context)
+        finally:
+            if envoy in gateway.envoys:
+                gateway.envoys.remove(envoy)
+            self._tell(key, gateway)
+            gateway.ring()
+        if envoy.end is not None:
+            await context.abort(*envoy.end)
+
+    async def _converse(self, gateway: _Gateway, envoy: _Envoy, first: Any, context: Any) -> None:
+        """Until the Envoy goes, or is to go."""
+        both = [
+            asyncio.ensure_future(self._read(gateway, envoy, first, context)),
+            asyncio.ensure_future(self._write(gateway, envoy, context)),
+        ]
+        try:
+            done, _ = await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in both:
+                task.cancel()
+            await asyncio.gather(*both, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    async def _read(self, gateway: _Gateway, envoy: _Envoy, first: Any, context: Any) -> None:
+        request = first
+        while request is not grpc.aio.EOF:
+            self._heard(gateway, envoy, request)
+            request = await context.read()
+
+    def _heard(self, gateway: _Gateway, envoy: _Envoy, request: discovery_pb2.DeltaDiscoveryRequest) -> None:
+        envoy.session.received(request)
+        if request.HasField("error_detail"):
+            log.warning("envoy refused", type=request.type_url, error=request.error_detail.message)
+        if envoy.session.names > MOST_NAMES:
+            envoy.dismiss(TOO_MANY)
+        envoy.bell.set()
+        gateway.ring()
+
+    async def _write(self, gateway: _Gateway, envoy: _Envoy, context: Any) -> None:
+        while True:
+            await envoy.bell.wait()
+            envoy.bell.clear()
+            if envoy.end is not None:
+                return
+            for response in envoy.session.responses():
+                await context.write(response)
+            if envoy.session.refusal is not None:
+                gateway.ring()
+
+    def _tell(self, key: Key, gateway: _Gateway) -> None:
+        if self._gateways.get(key) is gateway:
+            self.presence.put(key, Presence(len(gateway.envoys), gateway.arrivals))
+
+
+def peer(text: str) -> str:
+    """The address of who is connected, from gRPC's spelling; this machine for a local socket."""
+    if text.startswith(("ipv4:", "ipv6:")):
+        return text[5:].rpartition(":")[0].strip("[]")
+    return "127.0.0.1"
+
+
+async def listening(listeners: Iterable[Listener], hosts: Iterable[str]) -> None:
+    """Comes back when each of them takes connections."""
+    hosts = list(hosts)
+    for listener in listeners:
+        for address in listener.addresses:
+            for host in hosts if address in EVERYWHERE else (address,):
+                await connects(host, listener.port)
+
+
+async def connects(host: str, port: int, pause: Callable[[float], Any] = asyncio.sleep) -> None:
+    wait = 0.01
+    while True:
+        try:
+            _, writer = await asyncio.open_connection(host, port)
+        except OSError:
+            await pause(wait)
+            wait = min(wait * 2, 1.0)
+        else:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            return

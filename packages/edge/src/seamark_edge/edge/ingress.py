@@ -1,0 +1,120 @@
+"""Where the forwarders of clusters come in: mutual TLS, one preamble, then bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from seamark_edge.edge.errors import Refusal, offline
+from seamark_edge.edge.limits import Slot
+from seamark_edge.edge.policy import Client
+from seamark_edge.edge.public import ClientConnection, Router, Search, SecureConnection
+from seamark_edge.edge.registry import kubernetes_place
+from seamark_edge.edge.store import Record
+from seamark_edge.edge.urls import EndpointUrl
+from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PreambleError, PreambleReader, frame
+
+log = structlog.get_logger(__name__)
+
+SCHEMES = ("tcp", "http", "https", "tls")
+
+
+class IngressConnection(SecureConnection):
+    """One connection of a forwarder.
+
+    - The certificate must be the one that its operator was last given: an older one, or one of a deleted operator,
+      is as good as none.
+    - The endpoint must be bound to that operator by its selectors; the response names the endpoint, or the reason of
+      the refusal.
+    """
+
+    __slots__ = ("_allowed", "_operator", "_operator_of", "_reader", "_timer")
+
+    def __init__(
+        self,
+        router: Router,
+        operator_of: Callable[[str], Record | None],
+        allowed: Callable[[Record, EndpointUrl], str],
+        slot: Slot,
+    ) -> None:
+        super().__init__(router, "kubernetes:", _words, slot=slot)
+        self._operator_of = operator_of
+        self._allowed = allowed
+        self._operator: Record | None = None
+        self._reader: PreambleReader | None = PreambleReader()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        assert self.transport is not None
+        tls = self.transport.get_extra_info("ssl_object")
+        certificate = tls.getpeercert(binary_form=True) if tls else None
+        if certificate:
+            self._operator = self._operator_of(hashlib.sha256(certificate).hexdigest())
+        if self._operator is None:
+            self.refuse(Refusal(401, "the certificate is not the current one of an operator here", status=403))
+            return
+        self.prove()
+        seconds = self._router.settings.head_seconds
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
+
+    def taken(self, data: bytes) -> None:
+        if self._operator is None:
+            return  # it was refused, and is being closed
+        if self._reader is None:
+            super().taken(data)
+        else:
+            self._preamble(self._reader, data)
+
+    def _preamble(self, reader: PreambleReader, data: bytes) -> None:
+        try:
+            body = reader.feed(data)
+            if body is None:
+                return
+            request = ConnRequest.decode(body)
+        except PreambleError as error:
+            self.refuse(Refusal(400, str(error)))
+            return
+        self._reader = None
+        assert self._operator is not None
+        try:
+            self.in_turn(f"operator {self._operator.id}", self._serve(request))
+        except Refusal as refusal:
+            self.refuse(refusal)
+        if reader.rest and (self.stream is not None or self._turn is not None):
+            ClientConnection.data_received(self, reader.rest)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _serve(self, request: ConnRequest) -> Iterator[None]:
+        assert self._operator is not None
+        assert self.transport is not None
+        if self._timer is not None:
+            self._timer.cancel()
+        pod = request.pod
+        book = log.bind(operator=self._operator.id, host=request.host[:253], port=request.port, client=self._client.ip)
+        book = book.bind(pod=f"{pod.namespace}/{pod.name}"[:300], pod_uid=pod.uid[:64]) if pod else book
+        for scheme in SCHEMES:
+            url = EndpointUrl(scheme, request.host.lower(), request.port)
+            if endpoint := self._allowed(self._operator, url):
+                break
+            yield
+        else:
+            book.info("binding refused: no such endpoint for this operator")
+            raise offline(f"{request.host[:253]}:{request.port}")
+        self._key = kubernetes_place(url)
+        search = Search(self._router, Client(self._client.ip, self._client.port))
+        yield from search.at(self._key)
+        self._rest = search.result(self._key)
+        book.info("binding connected", endpoint=endpoint)
+        self.transport.write(frame(ConnResponse(endpoint_id=endpoint, proto=url.scheme)))
+        self.attempt()
+
+
+def _words(refusal: Refusal) -> bytes:
+    return frame(ConnResponse(error_code=refusal.name, error_message=refusal.message))

@@ -1,0 +1,85 @@
+"""What an edge counts. The registry is passed in; the byte counters are plain integers, read when scraped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from functools import cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.metrics_core import Metric
+
+
+class EdgeMetrics:
+    """The edge's numbers. `received` and `sent` are added to on the data path and cost an addition each."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self.received = 0
+        self.sent = 0
+        self.connections = Counter(
+            "seamark_edge_connections",
+            "Client connections.",
+            ["proto", "outcome"],
+            registry=registry,
+        )
+        self.open = Gauge("seamark_edge_open_connections", "Client connections open now.", ["proto"], registry=registry)
+        self.agents = Gauge("seamark_edge_agents", "Agent sessions now.", registry=registry)
+        self.endpoints = Gauge("seamark_edge_endpoints", "Endpoints online now.", registry=registry)
+        self.rpcs = Counter("seamark_edge_rpcs", "Requests of agents.", ["kind", "outcome"], registry=registry)
+        self.requests = Counter(
+            "seamark_edge_api_requests",
+            "API requests.",
+            ["resource", "method", "status"],
+            registry=registry,
+        )
+        self.failures = Counter(
+            "seamark_edge_failures",
+            "Errors of the edge itself; each ended one connection, request or sweep.",
+            ["where"],
+            registry=registry,
+        )
+        self.longest_block = Gauge(
+            "seamark_edge_loop_longest_block_seconds",
+            "The longest that the event loop was busy without looking for new events, since the start.",
+            registry=registry,
+        )
+        # Every connection is counted: looking a label up costs more than the counting.
+        self.counted = cache(self.connections.labels)
+        self.open_of = cache(self.open.labels)
+        registry.register(_Bytes(self))
+
+
+class _Bytes:
+    """Reads the byte counters when asked."""
+
+    _labelnames = ("direction",)
+
+    def __init__(self, metrics: EdgeMetrics) -> None:
+        self._metrics = metrics
+
+    def describe(self) -> Iterable[Metric]:
+        return self.collect()
+
+    def collect(self) -> Iterable[Metric]:
+        family = CounterMetricFamily("seamark_edge_bytes", "Bytes between clients and endpoints.", labels=["direction"])
+        family.add_metric(["from_clients"], self._metrics.received)
+        family.add_metric(["to_clients"], self._metrics.sent)
+        yield family
+
+
+async def watch_loop(metrics: EdgeMetrics, period: float = 0.005) -> None:
+    """Measures how late a timer fires. What the process did not work meanwhile was the machine's doing, not ours.
+
+    The work of the period itself is counted with it, so that the result is too large by at most that.
+    """
+    longest = 0.0
+    while True:
+        due, worked = time.monotonic() + period, time.thread_time()
+        await asyncio.sleep(period)
+        block = min(time.monotonic() - due, time.thread_time() - worked)
+        if block > longest:
+            longest = block
+            metrics.longest_block.set(longest)

@@ -1,0 +1,397 @@
+"""A client's connection, from its first byte to the agent that serves it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import cast
+from weakref import WeakValueDictionary
+
+import structlog
+
+from seamark_edge.edge.errors import Refusal, offline
+from seamark_edge.edge.failures import Failures
+from seamark_edge.edge.fairshare import FairShare, Turn
+from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of
+from seamark_edge.edge.metrics import EdgeMetrics
+from seamark_edge.edge.policy import Client, Ranges
+from seamark_edge.edge.registry import MAX_HOPS, Entry, Registry
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.wire import proxy_protocol
+from seamark_edge.wire.muxado import Code, SessionClosed
+from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.splice import Buffered, Channel, Splice
+from seamark_runtime.pacing import InputAccount, PacedInput
+
+log = structlog.get_logger(__name__)
+
+MAX_EARLY = 64 * 1024
+HANDSHAKES = 4  # that begin in one turn of the loop: each takes about a millisecond
+MAX_LOOKED = 32  # endpoints whose policy is asked for one connection
+NEVER_REACHED = (Code.STREAM_REFUSED, Code.ACCEPT_QUEUE_FULL, Code.REMOTE_GONE_AWAY)
+
+
+Say = Callable[[Refusal], bytes]
+
+
+def silence(_: Refusal) -> bytes:
+    """Plain TCP has no words for a refusal."""
+    return b""
+
+
+class Denied(Refusal):
+    """Denied by a policy or a source range."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(3205, f"connections from this address to {url} are not allowed", status=403)
+
+
+@dataclass(slots=True, eq=False)
+class Router:
+    """Decides who serves a client, and keeps the book of connections.
+
+    - Policies and source ranges are asked first; forwards to internal endpoints are followed.
+    - The work for one connection is bounded: each place is looked at once, at most `MAX_HOPS` forwards away, and at
+      most `MAX_LOOKED` endpoints altogether.
+    - Its time is charged to the owner of the first place, also for places that it forwards to.
+    - `clients` are the slots of the public ports.
+    """
+
+    settings: EdgeSettings
+    registry: Registry
+    metrics: EdgeMetrics
+    ip_rules: Callable[[str], Ranges]
+    failures: Failures
+    clients: ConnectionLimit
+    share: FairShare = field(default_factory=FairShare)
+    pacer: Pacer = field(default_factory=lambda: Pacer(HANDSHAKES))
+    inputs: WeakValueDictionary[str, InputAccount] = field(default_factory=WeakValueDictionary)  # by source
+    connections: set[ClientConnection] = field(default_factory=set)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.idle.set()
+
+    def candidates(self, key: str, client: Client) -> list[Entry]:
+        """Agents' endpoints for this client, the one to try first at the front; raises a Refusal if there is none."""
+        search = Search(self, client)
+        for _ in search.at(key):
+            pass
+        return search.result(key)
+
+    def owner_of(self, key: str) -> str | None:
+        """Who pays for the policies of this place; None if there are none."""
+        group = self.registry.find(key)
+        return f"token {group.entries[0].credential}" if group is not None and group.judging else None
+
+    def input_of(self, address: str) -> InputAccount:
+        source = source_of(address)
+        found = self.inputs.get(source)
+        if found is None:
+            found = self.inputs[source] = InputAccount()
+        return found
+
+    def enter(self, connection: ClientConnection) -> None:
+        self.connections.add(connection)
+        self.idle.clear()
+
+    def leave(self, connection: ClientConnection) -> None:
+        self.connections.discard(connection)
+        if not self.connections:
+            self.idle.set()
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """The endpoints that may serve one client. Each place is looked at once, so loops of forwards end."""
+
+    router: Router
+    client: Client
+    found: list[Entry] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    left: int = MAX_LOOKED
+
+    def result(self, key: str) -> list[Entry]:
+        if not self.found:
+            raise offline(key)
+        return self.found
+
+    def at(self, key: str, hops: int = 0) -> Iterator[None]:
+        """Each step asks the policy of one endpoint."""
+        group = self.router.registry.find(key)
+        if group is None or key in self.seen or hops > MAX_HOPS:
+            return
+        self.seen.add(key)
+        for entry in group.in_turn(self.left):
+            if self.left <= 0:
+                return
+            self.left -= 1
+            verdict = entry.policy.judge(self.client, self.router.ip_rules)
+            if verdict.denied or not entry.ranges.admits(self.client.ip, self.router.ip_rules):
+                raise Denied(str(entry.url))
+            if verdict.forward:
+                yield
+                yield from self.at(verdict.forward, hops + 1)
+            elif entry.agent is not None and not entry.opening:
+                self.found.append(entry)
+                yield
+
+
+class ClientConnection(Splice):
+    """One client, joined with one stream to an agent.
+
+    - Within the connection attempt another agent of the pool is tried, as long as that is safe: the agent never
+      took the stream, or nothing of the client's was sent yet.
+    - Policies are evaluated in the turn of their owner. What the client sends meanwhile waits.
+    - A client that vanishes resets the stream, or abandons it if the agent can't take a reset.
+    """
+
+    __slots__ = (
+        "_answered",
+        "_client",
+        "_early",
+        "_entry",
+        "_gentle",
+        "_key",
+        "_proto",
+        "_rest",
+        "_router",
+        "_say",
+        "_slot",
+        "_turn",
+    )
+
+    def __init__(
+        self,
+        router: Router,
+        key: str,
+        say: Callable[[Refusal], bytes] = lambda _: b"",
+        sni: str = "",
+        slot: Slot | None = None,
+    ) -> None:
+        super().__init__()
+        self._slot = slot  # None where it is for this connection to take one
+        self._router = router
+        self._key = key
+        self._proto = key.partition(":")[0]
+        self._say = say  # the response to a refused client
+        self._client = Client("", 0, server_name=sni)
+        self._entry: Entry | None = None
+        self._rest: list[Entry] = []  # to try if the first agents fail
+        self._early: list[Bytes] | None = []  # sent to the agent, kept for another try
+        self._answered = False
+        self._gentle = False
+        self._turn: Turn | None = None  # while its policies wait to be evaluated
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername") or ("0.0.0.0", 0)  # noqa: S104  # a client that is gone already
+        here = transport.get_extra_info("sockname") or ("", 0)
+        self._client = Client(peer[0], peer[1], here[1], self._client.server_name)
+        self._slot = self._slot or self._router.clients.take(self._client.ip)
+        if self._slot is not None:
+            self._slot.close = self.cut
+            self._router.enter(self)
+            self._router.metrics.open_of(self._proto).inc()
+            try:
+                self.begin()
+            except Refusal as refusal:
+                self.refuse(refusal)
+            except Exception as error:
+                self._router.failures.report("connection", error)
+                self.cut()
+        else:
+            self.refuse(Refusal(429, "too many connections from this address", status=429))
+
+    def begin(self) -> None:
+        self.prove()
+        owner = self._router.owner_of(self._key)
+        if owner is None:
+            self._rest = self._router.candidates(self._key, self._client)
+            self.attempt()
+        else:
+            self.in_turn(owner, self._choose())
+
+    def in_turn(self, owner: str, choose: Iterator[None]) -> None:
+        """Choose an endpoint and connect to it in the owner's turn; if too many wait already, a Refusal is raised."""
+        self._turn = self._router.share.submit(owner, self._chosen(choose))
+
+    def _chosen(self, choose: Iterator[None]) -> Iterator[None]:
+        try:
+            yield from choose
+        except Refusal as refusal:
+            self.refuse(refusal)
+        except Exception as error:
+            self._router.failures.report("connection", error)
+            self.cut()
+        waited, self._turn = self._turn is not None, None
+        if waited and self.stream is not None:
+            self.writable()  # reading goes on
+
+    def _choose(self) -> Iterator[None]:
+        search = Search(self._router, self._client)
+        yield from search.at(self._key)
+        self._rest = search.result(self._key)
+        self.attempt()
+
+    def prove(self) -> None:
+        if self._slot is not None:
+            self._slot.prove()
+
+    def attempt(self) -> None:
+        """Opens a stream to the next agent that accepts one, and sends it the bytes received so far."""
+        while self._rest:
+            entry = self._rest.pop(0)
+            if entry.agent is None:
+                continue
+            try:
+                stream = entry.agent.open_proxy(entry, self._address, self, self._preface(entry))
+            except SessionClosed:
+                continue
+            if self._entry is None:
+                self._router.metrics.counted(self._proto, "served").inc()
+            self._hold(entry)
+            self._gentle = entry.agent.gentle
+            self.stream = stream
+            for data in self._early or ():
+                stream.write(data)
+            if self._eof:
+                stream.finish()
+            return
+        self.refuse(offline(self._key))
+
+    def refuse(self, refusal: Refusal) -> None:
+        outcome = "denied" if refusal.status in (403, 429, 503) else "offline"
+        self._router.metrics.counted(self._proto, outcome).inc()
+        log.debug("connection refused", endpoint=self._key, client=self._client.ip, reason=refusal.message)
+        if self.transport is None:
+            return
+        if words := self._say(refusal):
+            self.transport.write(words)
+            self.transport.close()
+        else:
+            self.cut()
+
+    def data_received(self, data: Bytes) -> None:
+        self._router.metrics.received += len(data)
+        if self._turn is not None and self._early is not None:
+            self._early.append(data)
+            self.pause_reading()
+            return
+        if self._early is not None:
+            if self._answered or sum(map(len, self._early)) + len(data) > MAX_EARLY:
+                self._early = None
+            else:
+                self._early.append(data)
+        super().data_received(data)
+
+    def received(self, data: Bytes) -> None:
+        self._answered = True
+        self._router.metrics.sent += len(data)
+        super().received(data)
+
+    def ended(self) -> None:
+        if not self._answered and self._rest and self._early == [] and not self._eof:
+            self._again()  # an agent that could not reach its service ends without a word
+        else:
+            super().ended()
+
+    def lost(self, code: int) -> None:
+        untouched = self._early == [] or (self._early is not None and code in NEVER_REACHED)
+        if not self._answered and self._rest and untouched and self.transport is not None:
+            self._again()
+        else:
+            super().lost(code)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._turn is not None:
+            self._turn.cancel()
+        self._hold(None)
+        if self in self._router.connections:
+            self._router.metrics.open_of(self._proto).dec()
+        self._router.leave(self)
+        if self._slot is not None:
+            self._slot.release()
+
+    def let_go(self, stream: Channel) -> None:
+        if self._gentle:
+            stream.abandon()
+            if stream.open:
+                asyncio.get_running_loop().call_later(self._router.settings.abandon_seconds, stream.forget)
+        else:
+            super().let_go(stream)
+
+    def _again(self) -> None:
+        stream, self.stream = self.stream, None
+        if stream is not None and stream.open:
+            self.let_go(stream)
+        self.attempt()
+
+    def _hold(self, entry: Entry | None) -> None:
+        if self._entry is not None:
+            self._entry.active -= 1
+        self._entry = entry
+        if entry is not None:
+            entry.active += 1
+
+    @property
+    def _address(self) -> str:
+        return str(proxy_protocol.Address(self._client.ip, self._client.port))
+
+    def _preface(self, entry: Entry) -> bytes:
+        """What goes to the service before the client's own bytes."""
+        if not entry.proxy_version or self.transport is None:
+            return b""
+        here = self.transport.get_extra_info("sockname") or (self._client.ip, 0)
+        return proxy_protocol.header(
+            entry.proxy_version,
+            proxy_protocol.Address(self._client.ip, self._client.port),
+            proxy_protocol.Address(here[0], here[1]),
+        )
+
+
+class PublicConnection(ClientConnection, asyncio.Protocol):
+    """A client on plain TCP."""
+
+    __slots__ = ()
+
+
+class SecureConnection(ClientConnection, Buffered):
+    """A client whose TLS ends here. Reading for the clients of one source is cut into slices of the loop's time."""
+
+    __slots__ = ("_input",)
+
+    def __init__(self, router: Router, key: str, say: Say = silence, sni: str = "", slot: Slot | None = None) -> None:
+        super().__init__(router, key, say, sni, slot)
+        self._input: PacedInput | None = None  # set with the connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._input = PacedInput(self._router.input_of(self._client.ip), self._handle, self.resume_reading)
+        self._input.connected(cast("asyncio.Transport", transport))
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.measure(nbytes)
+        if self._input is not None:
+            self._input.received(self._shared[:nbytes], self.read_since)
+
+    def eof_received(self) -> bool:
+        if self._input is not None:
+            self._input.flush()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._input is not None:
+            self._input.close()
+        super().connection_lost(exc)
+
+    def taken(self, data: bytes) -> None:
+        """Plain bytes of the client."""
+        ClientConnection.data_received(self, data)
+
+    def _handle(self, data: Bytes, _: Callable[[], bool]) -> bool:
+        if data:
+            self.taken(bytes(data))
+        return True

@@ -1,0 +1,87 @@
+"""seamark console: the web page, on the cluster that the kubeconfig names."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Annotated
+
+import typer
+import uvloop
+
+from seamark.cli.access import greet
+from seamark.console.access import Access
+from seamark.console.evidence import Elsewhere, Witness
+from seamark.console.graph import graph
+from seamark.console.rows import Board
+from seamark.console.server import Console
+from seamark.explain.meanings import meanings
+from seamark.explain.model import Hop
+from seamark_runtime import log
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.connection import Connection, Load, connect
+from seamark_runtime.http import HttpTransport
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.settings import Settings
+from seamark_runtime.source import Collection
+from seamark_runtime.transport import Transport
+
+SETTINGS = Settings(leader_election=False, health_address="", workers=1)
+
+Address = Annotated[str, typer.Option("--address", help="Where to serve it.")]
+Operators = Annotated[
+    str, typer.Option("--operators", help="Where operators tell their evidence: HOST:PORT, all addresses of it.")
+]
+Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
+Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
+
+
+def console(
+    address: Address = "127.0.0.1:8090", operators: Operators = "", kubeconfig: Kubeconfig = "", context: Context = ""
+) -> None:
+    """Serve the web page: the map of endpoints, live, to users with a Kubernetes token."""
+    log.configure("warning")
+    words = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
+    witness = Elsewhere(operators) if operators else None
+    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words), lambda _: witness))
+
+
+async def serve(
+    address: str,
+    load: Load,
+    serving: Callable[[], None],
+    witness: Callable[[Access], Witness | None] = lambda _: None,
+) -> None:
+    """Runs until cancelled. `serving` is called once the page can be opened."""
+    transport = await HttpTransport(load, limit=SETTINGS.workers).open()
+    try:
+        await greet(transport)
+        reports: Collection[Hop] = Collection("console")
+        board = Board(reports, time.time)
+        declared = graph(reports, meanings())
+        operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
+        access = Access(transport, time.monotonic)
+        page = Console(board, access, as_person(load), lambda: reports.synced, witness(access))
+        await page.start(address)
+        serving()
+        try:
+            await operator.run()
+        finally:
+            await page.close()
+    finally:
+        await transport.close()
+
+
+def as_person(load: Load) -> Callable[[str], asyncio.Future[Transport]]:
+    """The same API server with the token of a user, and without our own credentials."""
+
+    def way(token: str) -> asyncio.Future[Transport]:
+        async def theirs() -> Connection:
+            return replace(await load(), token=token, certificate_pem="", key_pem="")
+
+        return asyncio.ensure_future(HttpTransport(theirs).open())
+
+    return way

@@ -1,0 +1,116 @@
+"""seamark edge: a public place for endpoints, without an account."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvloop
+
+from seamark.cli.flags import with_settings
+from seamark_edge.edge.backup import back_up, put_back, records
+from seamark_edge.edge.server import Edge
+from seamark_edge.edge.settings import PREFIX, EdgeSettings
+from seamark_edge.wire.files import allow_many_files
+from seamark_edge.wire.memory import keep_buffers
+from seamark_runtime import log
+from seamark_runtime.signals import stop_event
+
+
+def run(settings: EdgeSettings) -> None:
+    """Run a self-hosted edge that the official ngrok SDKs connect to. One process owns a state: one replica."""
+    log.configure(settings.log_level)
+    keep_buffers()
+    allow_many_files()
+    uvloop.run(serve(settings))
+
+
+async def serve(settings: EdgeSettings) -> None:
+    running = Edge(settings)
+    stopping = stop_event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, running.reload)
+    await running.start()
+    gc.freeze()  # the collector would look at the whole program again and again, and hold the loop for 100 ms
+    typer.echo(introduction(settings))
+    await stopping.wait()
+    await running.drain()
+    await running.stop()
+
+
+def introduction(settings: EdgeSettings) -> str:
+    """What a person copies to use this edge with an official SDK."""
+    directory = settings.directory.absolute()
+    given = Path(settings.given) if settings.given else directory
+    scheme = "https" if settings.api_tls else "http"
+    lines = [
+        f"agents:    {settings.public_host}:{settings.agent_port}",
+        f"ca file:   {directory / 'ca.pem'}",
+        f"authtoken: {_secret(directory / 'agent-token', given)}",
+        f"api:       {scheme}://{settings.public_host}:{settings.api_port}",
+        f"api key:   {_secret(directory / 'api-key', given)}",
+    ]
+    return "\n".join(lines)
+
+
+def _secret(path: Path, given: Path) -> str:
+    """What was made here is shown; what was given is known already, and in a cluster this is a log."""
+    if given != path.parent and (given / path.name).exists():
+        return f"(given in {given / path.name})"
+    return path.read_text().strip() if path.exists() else f"(removed from {path})"
+
+
+command = with_settings(EdgeSettings, run, PREFIX)
+
+
+def _group(context: typer.Context, **flags: Any) -> None:
+    if context.invoked_subcommand is None:
+        command(**flags)
+
+
+_own = inspect.signature(command).parameters.values()
+_context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+_group.__doc__ = run.__doc__
+_group.__signature__ = inspect.Signature([_context, *_own])  # type: ignore[attr-defined]  # typer reads it
+_group.__annotations__ = {one.name: one.annotation for one in (_context, *_own)}
+
+app = typer.Typer(add_completion=False)
+app.callback(invoke_without_command=True)(_group)
+
+STATE = EdgeSettings().state
+State = Annotated[str, typer.Option("--state", envvar=f"{PREFIX}STATE", help="File of the state.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to; standard output if not said.")]
+Input = Annotated[Path | None, typer.Option("--input", "-i", help="Where from; standard input if not said.")]
+Force = Annotated[bool, typer.Option("--force", help="Even if there is a state: it is replaced.")]
+
+
+@app.command("backup")
+def backup(state: State = STATE, output: Output = None) -> None:
+    """Copy the state of an edge, also of one that runs. The copy holds the CA's key: keep it as you keep keys."""
+    file = EdgeSettings(state=state).file
+    if output is not None:
+        back_up(file, output)
+        typer.echo(f"{output}: {records(output)} records")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "edge.db")
+        back_up(file, copy)
+        sys.stdout.buffer.write(copy.read_bytes())
+
+
+@app.command("restore")
+def restore(state: State = STATE, source: Input = None, force: Force = False) -> None:
+    """Put a copy of the state in its place. The edge must not run."""
+    file = EdgeSettings(state=state).file
+    with tempfile.TemporaryDirectory() as folder:
+        copy = source or Path(folder, "edge.db")
+        if source is None:
+            copy.write_bytes(sys.stdin.buffer.read())
+        put_back(copy, file, force=force)
+    typer.echo(f"{file}: {records(file)} records")

@@ -1,0 +1,75 @@
+"""Manifests applied to whatever cluster a transport leads to, without kubectl."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seamark_runtime.api.meta import Resource
+from seamark_runtime.client import APPLY_PATCH, explain
+from seamark_runtime.errors import UserError
+from seamark_runtime.transport import HttpRequest, Transport
+from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
+from seamark_runtime.untrusted.names import InvalidName, NameRule, api_root
+
+MANAGER = "seamark-dev"
+PATIENCE = 10.0  # seconds that a kind may take to be served after its definition was applied
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    try:
+        documents = decode_all_yaml(file.read_text())
+    except (Malformed, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: {error}") from None
+    found = [one for one in documents if one is not None]
+    for one in found:
+        if not isinstance(one, dict) or not one.get("apiVersion") or not one.get("kind"):
+            raise UserError(f"{file} has a document without apiVersion and kind")
+    return found
+
+
+class Applier:
+    """Applies manifests one after the other; the first refusal ends it with the server's error."""
+
+    def __init__(self, transport: Transport, manager: str = MANAGER) -> None:
+        self._transport = transport
+        self._manager = manager
+        self._resources: dict[tuple[str, str], Resource] = {}
+
+    async def apply(self, documents: Iterable[dict[str, Any]]) -> None:
+        for document in documents:
+            await self._one(document)
+
+    async def _one(self, document: dict[str, Any]) -> None:
+        resource = await self.known(document["apiVersion"], document["kind"])
+        meta = document.get("metadata") or {}
+        try:
+            path = resource.path(meta.get("namespace") or "default", meta.get("name", ""))
+        except InvalidName as error:
+            raise UserError(f"{document['kind']}: {error}") from None
+        query = {"fieldManager": self._manager, "force": "true"}
+        body = msgspec.json.encode(document)
+        answer = await self._transport.send(HttpRequest("PATCH", path, query, body, APPLY_PATCH))
+        if answer.status >= 300:
+            raise UserError(f"{document['kind']} {meta.get('name', '')} is refused: {explain(answer).message}")
+
+    async def known(self, api_version: str, kind: str) -> Resource:
+        """Where the kind is served. A kind that was just defined is waited for."""
+        group, _, version = api_version.rpartition("/")
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while (found := self._resources.get((api_version, kind))) is None:
+            answer = await self._transport.send(HttpRequest("GET", api_root(group, version)))
+            if answer.status == 200:
+                for one in msgspec.json.decode(answer.body)["resources"]:
+                    if "/" not in one["name"]:
+                        served = Resource(group, version, one["kind"], one["name"], one["namespaced"], NameRule.SEGMENT)
+                        self._resources[(api_version, served.kind)] = served
+            if (api_version, kind) not in self._resources:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise UserError(f"the cluster has no kind {kind} in {api_version}")
+                await asyncio.sleep(0.05)
+        return found

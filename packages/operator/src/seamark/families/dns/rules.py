@@ -1,0 +1,86 @@
+"""What a deployment has decided: which records are served here, under which ownership, and what may be done to them."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from seamark.providers.dns.domains import Domains
+from seamark.providers.dns.txt import Names, Values
+
+
+class Policy(enum.StrEnum):
+    SYNC = "sync"
+    UPSERT_ONLY = "upsert-only"  # nothing is deleted
+    CREATE_ONLY = "create-only"  # nothing is changed or deleted
+
+
+@dataclass(frozen=True)
+class Selector:
+    """`a=b,c!=d,e,!f`: all must hold."""
+
+    terms: tuple[tuple[str, str, str], ...] = ()
+
+    @staticmethod
+    def parse(text: str) -> Selector:
+        terms = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            for sign in ("!=", "==", "="):
+                name, found, value = part.partition(sign)
+                if found:
+                    terms.append((name.strip(), "!=" if sign == "!=" else "=", value.strip()))
+                    break
+            else:
+                terms.append((part.lstrip("!").strip(), "absent" if part.startswith("!") else "present", ""))
+        return Selector(tuple(terms))
+
+    def match(self, values: dict[str, str] | None) -> bool:
+        known = values or {}
+        return all(_holds(known, name, sign, value) for name, sign, value in self.terms)
+
+
+def _holds(known: dict[str, str], name: str, sign: str, value: str) -> bool:
+    match sign:
+        case "=":
+            return known.get(name) == value
+        case "!=":
+            return known.get(name) != value
+        case "present":
+            return name in known
+        case _:
+            return name not in known
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Everything that decides about records, apart from the records."""
+
+    zones: tuple[str, ...]
+    owner: str = "default"
+    formerly: tuple[str, ...] = ()  # owners whose records become ours
+    registry: str = "txt"  # or noop
+    names: Names = field(default_factory=Names)
+    values: Values = field(default_factory=Values)
+    policy: Policy = Policy.SYNC
+    types: frozenset[str] = frozenset(("A", "AAAA", "CNAME"))
+    domains: Domains = field(default_factory=Domains)
+    labels: Selector = field(default_factory=Selector)
+    annotations: Selector = field(default_factory=Selector)
+    namespace: str = ""
+    sources: frozenset[str] = frozenset(("crd",))
+    objects: frozenset[str] = frozenset()  # sources whose names become DNSEndpoints of their own
+    min_ttl: int = 0
+    set_identifiers: bool = False
+    update_status: bool = True
+    shared_names: bool = False  # objects of several namespaces may have records at one name
+    hold: float = 600.0  # seconds for which a name stays its namespace's after the last object there is gone
+    create_ptr: bool = False  # a PTR record for each address of a Service, Ingress, Gateway or route
+    empty_deletes: bool = False  # also of a source that never had an object, leftovers are deleted
+
+    def ours(self, owner: str) -> bool:
+        return owner == self.owner or owner in self.formerly
+
+    @property
+    def finalizing(self) -> bool:
+        """Whether an object's records go before the object does."""
+        return self.policy is Policy.SYNC

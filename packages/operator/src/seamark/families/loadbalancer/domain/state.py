@@ -1,0 +1,68 @@
+"""What the decisions about a Domain are made from, and all of its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seamark.api.ngrokingress import Domain
+from seamark.families.loadbalancer.edge import Drain, Timing
+from seamark_runtime.calls import Results
+from seamark_runtime.conditions import ConditionType
+
+PENDING = {"Pending": "Nobody has looked yet"}
+
+CREATED = ConditionType(
+    "DomainCreated",
+    meaning="The edge has reserved the name for this object",
+    reasons={
+        "DomainCreated": "The edge has it",
+        "DomainCreationFailed": "The edge refused, or did not answer; the message has its words",
+        "DomainInvalid": "No edge reserves such a name",
+        "DomainTaken": "Another Domain has the name already",
+        "NotVerified": "The edge has not confirmed it for a while",
+        "Releasing": "It is being deleted: the edge is asked to give the name up",
+        **PENDING,
+    },
+)
+CERTIFICATE = ConditionType(
+    "CertificateReady",
+    meaning="There is a certificate for the name",
+    reasons={
+        "CertificateReady": "The edge has one",
+        "NgrokManaged": "The edge issues its certificates itself",
+        "ProvisioningError": "The edge could not get one; the message has its words",
+        "Provisioning": "The edge is getting one",
+        "DomainNotCreated": "There is no domain at the edge",
+        **PENDING,
+    },
+)
+DNS = ConditionType(
+    "DNSConfigured",
+    meaning="The name leads to the edge",
+    reasons={
+        "NgrokManaged": "The name is below the edge's own domain",
+        "DNSConfigured": "The edge got a certificate for the name, for which it must lead there",
+        "ProvisioningError": "The edge says that the name does not lead to it",
+        "NotChecked": "Nobody has told: this edge does not look. The message says where the record should point",
+        "DomainNotCreated": "There is no domain at the edge",
+        **PENDING,
+    },
+)
+READY = ConditionType(
+    "Ready",
+    meaning="Endpoints can be reached by this name",
+    reasons={"DomainActive": "The edge has the name and a certificate for it, and the name leads there", **PENDING},
+    summary=True,
+)
+CONDITIONS = (CREATED, CERTIFICATE, DNS, READY)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    domain: Domain
+    results: Results
+    cluster: str
+    timing: Timing
+    holder: Domain | None  # another Domain that has this name
+    drain: Drain = ""
+    kept: bool = False  # the name is kept for another namespace, which had it lately

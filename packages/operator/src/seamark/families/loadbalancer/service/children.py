@@ -1,0 +1,188 @@
+"""The endpoints of a Service, and how one set of them gives way to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from seamark.families.loadbalancer.hosts import OURS
+from seamark.families.loadbalancer.metadata import readable
+from seamark.families.loadbalancer.names import (
+    CONTROLLER_NAME,
+    CONTROLLER_NAMESPACE,
+    FINALIZER,
+    FROM_POLICY,
+    MADE_FROM,
+    child_name,
+    digest,
+)
+from seamark.families.loadbalancer.policies import composed
+from seamark.families.loadbalancer.said import was_true
+from seamark.families.loadbalancer.service.state import Seen
+from seamark.families.loadbalancer.service.wish import Wish
+from seamark_edge.api.ngrok import (
+    AgentEndpoint,
+    AgentEndpointSpec,
+    AgentPolicy,
+    CloudEndpoint,
+    CloudEndpointSpec,
+    CloudPolicy,
+    Upstream,
+)
+from seamark_edge.urls import Place
+from seamark_runtime.api.core import ServicePort
+from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
+
+AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; behind each stands the purpose of its port
+
+Endpoint = AgentEndpoint | CloudEndpoint
+
+
+def live(seen: Seen) -> dict[str, Endpoint]:
+    """What there is, by name."""
+    return seen.by_name
+
+
+def as_it_is(child: Endpoint) -> Endpoint:
+    """A child, wanted just as it is now."""
+    meta = child.metadata
+    kept = ManagedMeta(
+        name=meta.name,
+        namespace=meta.namespace,
+        labels=meta.labels,
+        annotations=meta.annotations,
+        finalizers=meta.finalizers,
+    )
+    return msgspec.structs.replace(child, metadata=kept, status=None)
+
+
+def endpoints(seen: Seen, wish: Wish, places: Mapping[str, Place]) -> dict[str, Object]:
+    """The children for these places: what is wanted now, with what must stay until that is up."""
+    wanted: dict[str, Object] = {}
+    for purpose, port in wish.by_purpose.items():
+        if purpose in places:
+            wanted |= _of_port(seen, wish, purpose, port, places[purpose])
+    return wanted
+
+
+def _of_port(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
+    """One strategy gives way to the other without a gap: the new way is up before the old one goes."""
+    there = live(seen)
+    agent, cloud, internal = (
+        there.get(child_name(seen.service, f"{role}/{purpose}")) for role in (AGENT, CLOUD, INTERNAL)
+    )
+    made: dict[str, Object] = {}
+    if wish.verbose:
+        inside = inner(seen, purpose, port)
+        made[f"{INTERNAL}/{purpose}"] = agent_endpoint(seen, wish, f"{INTERNAL}/{purpose}", port, inside)
+        if agent is None or cloud is not None or _up(internal):  # connections go on only to where they are taken
+            made |= cloud_endpoint(seen, wish, purpose, where, inside, shares=agent)
+        done, old = _up(cloud) and _up(internal), {AGENT: agent}
+    else:
+        shared = cloud is None or cloud.deleting or (_shares(cloud) and _up(cloud))
+        if shared or agent is not None:
+            made |= public_agent(seen, wish, purpose, port, where)
+        done, old = _up(agent), {CLOUD: _sharing(cloud), INTERNAL: internal}
+    stays = {
+        f"{role}/{purpose}": as_it_is(child) for role, child in old.items() if child is not None and not child.deleting
+    }
+    return made if done else {**made, **stays}
+
+
+def _up(child: Endpoint | None) -> bool:
+    return child is not None and not child.deleting and was_true(child, "Ready")
+
+
+def _shares(child: Endpoint | None) -> bool:
+    return isinstance(child, CloudEndpoint) and child.spec.pooling_enabled
+
+
+def _sharing(child: Endpoint | None) -> Endpoint | None:
+    """The same endpoint, at a place that it shares: so its successor can be up before it goes."""
+    if not isinstance(child, CloudEndpoint):
+        return child
+    return msgspec.structs.replace(child, spec=msgspec.structs.replace(child.spec, pooling_enabled=True))
+
+
+def public_agent(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
+    role = f"{AGENT}/{purpose}"
+    standing = live(seen).get(child_name(seen.service, role))
+    document = policy_document(seen, wish, where, "")
+    policy = AgentPolicy(inline=document) if document else None
+    if document is None:
+        if not isinstance(standing, AgentEndpoint):
+            return {}  # nothing opens before its policy is known
+        policy = standing.spec.traffic_policy
+    return {role: agent_endpoint(seen, wish, role, port, str(where), policy)}
+
+
+def agent_endpoint(
+    seen: Seen, wish: Wish, role: str, port: ServicePort, url: str, policy: AgentPolicy | None = None
+) -> AgentEndpoint:
+    inside = role.startswith(INTERNAL)
+    spec = AgentEndpointSpec(
+        url=url,
+        upstream=Upstream(url=service_url(seen, port)),
+        traffic_policy=policy,
+        description=wish.description,
+        metadata=readable(wish.metadata),
+        bindings=("internal",) if inside else wish.bindings or None,
+    )
+    return AgentEndpoint(metadata=_metadata(seen, role, spec, "" if inside else wish.policy), spec=spec)
+
+
+def cloud_endpoint(
+    seen: Seen, wish: Wish, purpose: str, where: Place, forward: str, *, shares: Endpoint | None
+) -> dict[str, Object]:
+    role = f"{CLOUD}/{purpose}"
+    standing = live(seen).get(child_name(seen.service, role))
+    document = policy_document(seen, wish, where, forward)
+    policy: CloudPolicy | None = CloudPolicy(inline=document)
+    shared = shares is not None
+    if isinstance(standing, CloudEndpoint):
+        shared = shared or standing.spec.pooling_enabled  # removing it would be refused while an endpoint is there
+        policy = standing.spec.traffic_policy if document is None else policy
+    elif document is None:
+        return {}
+    spec = CloudEndpointSpec(
+        url=str(where),
+        pooling_enabled=wish.pooling or shared,
+        traffic_policy=policy,
+        description=wish.description,
+        metadata=readable(wish.metadata),
+        bindings=wish.bindings or None,
+    )
+    metadata = _metadata(seen, role, spec, wish.policy)
+    return {role: CloudEndpoint(metadata=msgspec.structs.replace(metadata, finalizers=(FINALIZER,)), spec=spec)}
+
+
+def policy_document(seen: Seen, wish: Wish, where: Place, forward: str) -> dict[str, Any] | None:
+    """What the Service and its policy say together; None while the policy is not known."""
+    if seen.policy is not None and seen.policy.error:
+        return None
+    users = seen.policy.document if seen.policy is not None else None
+    return composed(users, ranges=wish.ranges, terminate=where.scheme == "tls", forward=forward)
+
+
+def inner(seen: Seen, purpose: str, port: ServicePort) -> str:
+    """Where only the edge finds the agents of a Service."""
+    meta = seen.service.metadata
+    return f"tcp://{digest(seen.options.cluster, seen.service.uid, purpose)}.{meta.namespace}.internal:{port.port}"
+
+
+def service_url(seen: Seen, port: ServicePort) -> str:
+    meta = seen.service.metadata
+    return f"tcp://{meta.name}.{meta.namespace}.{seen.options.cluster_domain}:{port.port}"
+
+
+def _metadata(seen: Seen, role: str, spec: msgspec.Struct, policy: str) -> ManagedMeta:
+    meta = seen.service.metadata
+    name = child_name(seen.service, role)
+    standing = live(seen).get(name)
+    notes = {MADE_FROM: digest(to_wire(spec))}
+    if policy or (standing is not None and standing.annotation(FROM_POLICY)):
+        notes[FROM_POLICY] = policy  # "" removes the former value
+    labels = {CONTROLLER_NAME: OURS, CONTROLLER_NAMESPACE: seen.options.namespace}
+    return ManagedMeta(name=name, namespace=meta.namespace, labels=labels, annotations=notes)

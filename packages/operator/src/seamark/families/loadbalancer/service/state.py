@@ -1,0 +1,97 @@
+"""What the decisions about a Service are made from, and all of its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from seamark.api.ngrokingress import Domain
+from seamark.families.loadbalancer.edge import Drain, Timing
+from seamark.families.loadbalancer.endpoints import Policy
+from seamark.families.loadbalancer.service.wish import Mistake, Wish
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
+from seamark_runtime.api.core import Service
+from seamark_runtime.calls import Results
+from seamark_runtime.conditions import ConditionType
+
+ACCEPTED = ConditionType(
+    "k8s.ngrok.com/Accepted",
+    meaning="What the Service asks for can be done",
+    reasons={
+        "Accepted": "It can",
+        "InvalidMappingStrategy": "The annotation mapping-strategy has a value that is not known; what runs stays",
+        "InvalidURL": "The annotation url can't be read; what runs stays",
+        "UnsupportedScheme": "The annotation url has a scheme that is for no load balancer; what runs stays",
+        "InvalidAnnotation": "Another annotation has a value that is not known; what runs stays",
+        "InvalidSourceRanges": "A source range is no CIDR; what runs stays",
+        "TooManyPorts": "There are more ports than one Service may have; what runs stays",
+        "NoPorts": "There are no ports, so there are no endpoints",
+        "UnsupportedProtocol": "Some ports are of a protocol that the edge can't carry; the others are served",
+        "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
+        "Taken": "Another Service has the address or domain; the first keeps it",
+        "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
+        "DomainRefused": "The edge refused the domain, or another has it; the message has its words",
+        "TrafficPolicyError": "The policy is missing or can't be read; the last good one stays in force",
+        "EndpointRefused": "The API server or the edge refused an endpoint; the message has its words",
+    },
+)
+ASSIGNED = ConditionType(
+    "k8s.ngrok.com/AddressAssigned",
+    meaning="The status shows the address at which the Service is reached",
+    reasons={
+        "AddressAssigned": "The edge has confirmed it",
+        "NotAccepted": "There is none, as what the Service asks for can't be done",
+        "Reserving": "The edge has not answered yet",
+        "EdgeFailed": "The edge refused an address, or did not answer; the message has its words",
+        "WaitingForPolicy": "No endpoint opens before its policy is there",
+        "WaitingForEndpoint": "The endpoint is not made yet",
+        "WaitingForDomain": "The domain is not reserved yet, so it is not known which name to show",
+        "WildcardHost": "The Service is reached at all hosts of a wildcard, and a status can't show a wildcard",
+        "NotVerified": "The edge has not confirmed the address for a while",
+        "NoAgent": "The address is kept, but no agent holds the endpoint behind it any more",
+        "Releasing": "The Service is being deleted: the edge is asked to release its address",
+    },
+)
+CONDITIONS = (ACCEPTED, ASSIGNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is set for the whole family.
+
+    `drain`: before an uninstall everything is released; what is at the edge is deleted there, or retained.
+    """
+
+    lb_class: str = "ngrok"
+    cluster: str = "kubernetes"
+    cluster_domain: str = "svc.cluster.local"
+    namespace: str = "seamark-system"  # the operator's own
+    drain: Drain = ""
+    cross_namespace: bool = False  # AgentEndpoints may name Services of other namespaces
+    cross_namespace_bindings: bool = False  # endpoints may be bound into other namespaces
+
+
+@dataclass(frozen=True)
+class Seen:
+    """`wish` is None for a Service that is not ours, or not any more. Children are those that the cluster has."""
+
+    service: Service
+    wish: Wish | Mistake | None
+    results: Results
+    agents: tuple[AgentEndpoint, ...] = ()
+    clouds: tuple[CloudEndpoint, ...] = ()
+    policy: Policy | None = None
+    rival: Service | None = None
+    domain: Domain | None = None  # the one that the endpoint refers to
+    options: Options = field(default_factory=Options)
+    timing: Timing = field(default_factory=Timing)
+
+    @property
+    def endpoints(self) -> tuple[AgentEndpoint | CloudEndpoint, ...]:
+        """All children, those that the edge keeps first."""
+        return (*self.clouds, *self.agents)
+
+    @cached_property
+    def by_name(self) -> dict[str, AgentEndpoint | CloudEndpoint]:
+        """Made once: a Service may have many ports, and each has children of its own."""
+        return {child.metadata.name: child for child in self.endpoints}

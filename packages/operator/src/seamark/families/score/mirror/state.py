@@ -1,0 +1,67 @@
+"""What the mirror decides from, and the table by which a runtime's words become abstract ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seamark.api.score import Workload, WorkloadExposure
+from seamark.families.score.policy import NO_POLICY, EndpointPolicy
+from seamark.families.score.words import RUNTIME_READY
+from seamark_runtime.api.meta import Condition, Wire
+
+# What a runtime may call a state that is good.
+GOOD = frozenset(("Healthy", "Available", "Ready"))
+
+# What a runtime may call a state that is not, and the abstract reason for it. The first that applies is shown.
+TABLE = {
+    "PermissionDenied": "PermissionDenied",
+    "PermissionError": "PermissionDenied",
+    "Forbidden": "PermissionDenied",
+    "QuotaExceeded": "QuotaExceeded",
+    "QuotaError": "QuotaExceeded",
+    "PolicyViolation": "PolicyViolation",
+    "PolicyError": "PolicyViolation",
+    "Degraded": "RuntimeDegraded",
+    "RuntimeDegraded": "RuntimeDegraded",
+    "LBPending": "NetworkUnavailable",
+    "IngressPending": "NetworkUnavailable",
+    "DNSNotReady": "NetworkUnavailable",
+    "NetworkUnavailable": "NetworkUnavailable",
+    "Selecting": "RuntimeProvisioning",
+    "Provisioning": "RuntimeProvisioning",
+    "Applying": "RuntimeProvisioning",
+    "RuntimeProvisioning": "RuntimeProvisioning",
+    "Unavailable": "RuntimeDegraded",  # a good state that is not, without a reason
+}
+
+
+class Mirrored(Wire, frozen=True, kw_only=True):
+    """The mirror's part of a Workload's status. The generation that was observed is the orchestrator's to say."""
+
+    endpoint: str | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    workload: Workload
+    exposure: WorkloadExposure | None
+    policy: EndpointPolicy = NO_POLICY
+
+    @property
+    def endpoint(self) -> str | None:
+        """What the Workload shows now."""
+        return self.workload.status.endpoint if self.workload.status else None
+
+    @property
+    def untouched(self) -> bool:
+        """Only the default condition of the API server is there: not reconciled yet."""
+        if self.endpoint is not None:
+            return False
+        said = self.said
+        return said is not None and said.observed_generation is None
+
+    @property
+    def said(self) -> Condition | None:
+        conditions = self.workload.status.conditions if self.workload.status else ()
+        return next((one for one in conditions if one.type == RUNTIME_READY.name), None)

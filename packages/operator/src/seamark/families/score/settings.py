@@ -1,0 +1,49 @@
+"""Where the platform's configuration is, and how the Kubernetes runtime finds out whether a Workload is reached.
+
+`SEAMARK_SCORE_…` in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from seamark.families.score.runtime.attempts import Attempts
+from seamark.families.score.runtime.controller import Options
+from seamark.families.score.runtime.state import Pace
+from seamark_runtime.resolver import Resolver
+from seamark_runtime.settings import load
+
+
+class ScoreSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the configuration is, where names are looked up, and how often what is published is tried."""
+
+    score_namespace: Annotated[
+        str, Meta(description="The namespace of the platform's configuration; empty for score-system")
+    ] = ""
+    score_resolver: Annotated[
+        str, Meta(description="The name server that host names are looked up at, ADDRESS:PORT; empty for the system's")
+    ] = ""
+    score_probe_every: Annotated[float, Meta(description="Seconds between two tries of an endpoint", gt=0)] = 10.0
+    score_gateway_namespaces: Annotated[
+        tuple[str, ...],
+        Meta(description="Where the load balancers of Gateways may be, beside the namespace of each Gateway"),
+    ] = ("seamark-system",)
+    score_lookup_every: Annotated[float, Meta(description="Seconds between two looks at a host name", gt=0)] = 30.0
+
+
+def loaded() -> ScoreSettings:
+    return load(ScoreSettings, file=os.environ.get("SEAMARK_SCORE_SETTINGS", ""), environment=os.environ, flags={})
+
+
+def options_of(settings: ScoreSettings) -> Options:
+    """Only inside the cluster's network a cluster-local endpoint can be tested."""
+    return Options(
+        attempt=Attempts(Resolver(settings.score_resolver)),
+        inside="KUBERNETES_SERVICE_HOST" in os.environ,
+        pace=Pace(settings.score_probe_every, settings.score_lookup_every),
+        gateway_namespaces=settings.score_gateway_namespaces,
+    )

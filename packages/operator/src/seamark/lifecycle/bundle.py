@@ -1,0 +1,165 @@
+"""A support bundle: what support needs to see, and no secrets.
+
+- Objects of our kinds with their status, events about them, and of our own namespace the Pods, their settings and
+  their logs. Read with the rights of the user; what they may not read is named, and the rest is collected.
+- Secrets are not read at all. Values that users give to their programs are left out, whatever they are called; so is
+  everything under a name that sounds secret, and everything in a text that looks like a secret.
+- The newest of everything counts: there is a bound to each list and each log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import yaml
+
+import seamark
+from seamark.explain import kinds
+from seamark.lifecycle.definitions import DEFINITION
+from seamark_runtime.api.meta import Resource
+from seamark_runtime.client import explain
+from seamark_runtime.redaction import HIDDEN, SECRET_NAMES, is_secret_flag, redact
+from seamark_runtime.transport import HttpRequest, NoAnswerError, Transport
+from seamark_runtime.untrusted.names import ApiPath, api_path
+
+MOST_OBJECTS = 1000  # of a kind
+LOG_LINES = 2000
+EVENT = Resource("events.k8s.io", "v1", "Event", "events")
+LEASE = Resource("coordination.k8s.io", "v1", "Lease", "leases")
+HERE = (kinds.POD, kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.SERVICE, LEASE)
+# Under these names are values of users, any of which may be a secret.
+THEIRS = frozenset(("variables", "values", "params", "outputs", "data", "stringData", "binaryData", "content"))
+REFERS = ("Name", "name", "Ref", "Refs", "ref")  # about a Secret, and not its content: secretName, secretKeyRef
+LEFT_OUT = ("managedFields", "kubectl.kubernetes.io/last-applied-configuration")
+
+Json = dict[str, Any]
+
+
+class Bundle:
+    """Files by their names. `collect` fills them, as far as it gets."""
+
+    def __init__(self, transport: Transport, namespace: str) -> None:
+        self._transport = transport
+        self._namespace = namespace
+        self.files: dict[str, str] = {}
+        self.troubles: list[str] = []
+
+    async def collect(self) -> None:
+        about = {"seamark": seamark.__version__, "python": platform.python_version(), "system": platform.platform()}
+        about["kubernetes"] = (await self._ask(api_path("/version"))).get("gitVersion", "unknown")
+        self._write("versions.yaml", about)
+        await asyncio.gather(*(self._objects(kind) for kind in kinds.OURS))
+        pods, *_ = await asyncio.gather(*(self._objects(kind, self._namespace) for kind in HERE))
+        await self._definitions()
+        await self._events()
+        await asyncio.gather(*(self._logs(pod) for pod in pods))
+        if self.troubles:
+            self.files["not-read.txt"] = "\n".join(sorted(self.troubles)) + "\n"
+
+    async def _objects(self, kind: Resource, namespace: str = "") -> list[Json]:
+        found = await self._list(kind, namespace)
+        if found:
+            folder = "installation" if namespace else "objects"
+            self._write(f"{folder}/{kind}.yaml", [cleaned(one) for one in found])
+        return found
+
+    async def _definitions(self) -> None:
+        """Which versions of our kinds the cluster serves, and who wrote them."""
+        crds = await self._list(DEFINITION)
+        ours = {f"{kind.plural}.{kind.group}" for kind in kinds.OURS}
+        told = {
+            one["metadata"]["name"]: {
+                "versions": [version["name"] for version in one["spec"]["versions"] if version["served"]],
+                "annotations": cleaned(one["metadata"].get("annotations") or {}),
+            }
+            for one in crds
+            if one["metadata"]["name"] in ours
+        }
+        self._write("definitions.yaml", told)
+
+    async def _events(self) -> None:
+        ours = {kind.kind for kind in kinds.OURS}
+        found = [
+            one
+            for one in await self._list(EVENT)
+            if one["metadata"]["namespace"] == self._namespace
+            or (one.get("regarding") or {}).get("kind") in ours
+            or (one.get("reportingController") or "").startswith("seamark")
+        ]
+        if found:
+            self._write("events.yaml", [cleaned(one) for one in found])
+
+    async def _logs(self, pod: Json) -> None:
+        name = pod["metadata"]["name"]
+        for container in pod["spec"]["containers"]:
+            for previous in (False, True):
+                words = "previous" if previous else "current"
+                query = {"container": container["name"], "tailLines": str(LOG_LINES)}
+                query |= {"previous": "true"} if previous else {}
+                path = kinds.POD.path(self._namespace, name, "log")
+                text = await self._text(path, query, quiet=previous)
+                if text:
+                    self.files[f"logs/{name}/{container['name']}-{words}.log"] = redact(text)
+
+    def _write(self, name: str, content: object) -> None:
+        self.files[name] = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+
+    async def _list(self, kind: Resource, namespace: str = "") -> list[Json]:
+        found = await self._ask(kind.path(namespace), {"limit": str(MOST_OBJECTS)})
+        items: list[Json] = found.get("items") or []
+        if (found.get("metadata") or {}).get("continue"):
+            self.troubles.append(f"{kind}: only the first {MOST_OBJECTS} are here")
+        return items
+
+    async def _ask(self, path: ApiPath, query: Mapping[str, str] | None = None) -> Json:
+        text = await self._text(path, query or {})
+        answer: Json = msgspec.json.decode(text) if text else {}
+        return answer
+
+    async def _text(self, path: ApiPath, query: Mapping[str, str], *, quiet: bool = False) -> str:
+        try:
+            answer = await self._transport.send(HttpRequest("GET", path, query, accept="application/json, */*"))
+        except NoAnswerError as error:
+            self.troubles.append(f"{path}: {error}")
+            return ""
+        if answer.status != 200:
+            if answer.status != 404 and not quiet:
+                self.troubles.append(redact(f"{path}: {explain(answer).message}"))
+            return ""
+        return answer.body.decode(errors="replace")
+
+
+def cleaned(value: Any, name: str = "", *, secret: bool = False) -> Any:
+    """The same without secrets, and without what only programs read. What is below a secret name is secret, too."""
+    secret = secret or (SECRET_NAMES.search(name) is not None and not name.endswith(REFERS))
+    if name in THEIRS and value is not None:
+        return HIDDEN
+    if isinstance(value, dict):
+        if "name" in value and isinstance(value.get("value"), str):  # a variable of a container, a header
+            value = {**value, "value": variable(str(value["name"]), value["value"])}
+        return {key: cleaned(inner, str(key), secret=secret) for key, inner in value.items() if key not in LEFT_OUT}
+    if isinstance(value, list):
+        pairs = zip(["", *value], value, strict=False)
+        return [cleaned(inner, name, secret=secret or _follows(inner, before)) for before, inner in pairs]
+    if isinstance(value, str):
+        return HIDDEN if secret and value else redact(value)
+    return value
+
+
+def _follows(argument: Any, flag: Any) -> bool:
+    """Whether it is the value of the flag before it in the arguments of a command, as X in `--password X`."""
+    return isinstance(flag, str) and is_secret_flag(flag) and not str(argument).startswith("-")
+
+
+def variable(name: str, value: str) -> str:
+    """Ours are shown unless they sound secret; others' are not."""
+    ours = name.startswith("SEAMARK_") and (name.endswith("_FILE") or not SECRET_NAMES.search(name))
+    return value if ours else HIDDEN
+
+
+def shown(files: Iterable[str]) -> str:
+    return ", ".join(sorted({name.partition("/")[0] for name in files}))

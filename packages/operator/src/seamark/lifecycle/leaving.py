@@ -1,0 +1,183 @@
+"""Before an uninstall everything is released: remote objects are removed, and no finalizer of ours stays.
+
+- The control plane is scaled to nothing first. What is left to do is done here, once the lease is free: so nothing
+  that is removed is created again.
+- A remote party that does not respond delays this for a bounded time. Then the finalizers are removed all the same,
+  and what may be left behind is named.
+- Users' objects, and the definitions of their kinds, stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import structlog
+
+from seamark.api.gatewayinfra import EnvoyConfig, EnvoyDaemonSet, EnvoyDeployment, FrontService
+from seamark_edge.api.kubernetesoperator import KubernetesOperator
+from seamark_runtime.api.apps import Deployment
+from seamark_runtime.api.coordination import Lease
+from seamark_runtime.api.core import Secret
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.client import Client
+from seamark_runtime.clock import SystemClock
+from seamark_runtime.controller import Controller, scope
+from seamark_runtime.errors import Conflict, Gone, SeamarkError
+from seamark_runtime.family import Family
+from seamark_runtime.leader import process_identity
+from seamark_runtime.marks import without_finalizer
+from seamark_runtime.operator import Operator, World
+from seamark_runtime.rbac import Grant, on
+from seamark_runtime.scope import Scope
+from seamark_runtime.settings import Settings
+from seamark_runtime.transport import Transport
+
+log = structlog.get_logger(__name__)
+
+MANAGER = "seamark-uninstall"
+REMOTE = ("loadbalancer", "bindings")  # families that hold something outside which has to be given back
+ENVOYS = (EnvoyDeployment, EnvoyDaemonSet, FrontService, EnvoyConfig)
+LOOK = 0.1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What leaves: these families, run by these Deployments in this namespace, under these leases."""
+
+    namespace: str
+    families: tuple[Family, ...]
+    deployments: tuple[str, ...]
+    leases: dict[str, tuple[str, ...]]  # by lease: the families that it stands for
+    secrets: tuple[str, ...] = ()
+    operator: str = "seamark"  # the KubernetesOperator that is this installation
+    policy: str = "Delete"
+    within: float = 120.0
+
+
+def grants(plan: Plan) -> set[Grant]:
+    """What leaving takes beside the rights of the families themselves."""
+    here = plan.namespace
+    found = {Grant("apps", "deployments/scale", "patch", here, name) for name in plan.deployments}
+    found |= {grant for name in plan.leases for grant in on(Lease, ("delete", "get"), namespace=here, name=name)}
+    found |= {grant for name in plan.secrets for grant in on(Secret, ("delete", "get"), namespace=here, name=name)}
+    return found | on(KubernetesOperator, ("delete", "get", "patch"), namespace=here, name=plan.operator)
+
+
+async def leave(transport: Transport, plan: Plan) -> list[str]:
+    """Everything in order; what could not be given back, in words."""
+    client = Client(transport, manager=MANAGER)
+    for name in plan.deployments:
+        await _if_there(client.merge_patch(Deployment, Key(plan.namespace, name), {"spec": {"replicas": 0}}, "scale"))
+    await _release_installation(client, plan)
+    left = await _give_back(transport, plan)
+    for family in plan.families:
+        for declared in family.controllers():
+            if isinstance(declared, Controller) and declared.finalizer:
+                await _let_go(client, declared)
+            for kind in declared.children:
+                if kind in ENVOYS:
+                    await _remove_all(client, kind, scope(declared, kind))
+    for name in plan.leases:
+        await _remove(client, Lease, Key(plan.namespace, name))
+    for name in plan.secrets:  # at the very end: another attempt after a failure needs them
+        await _remove(client, Secret, Key(plan.namespace, name))
+    return left
+
+
+async def _release_installation(client: Client, plan: Plan) -> None:
+    """The KubernetesOperator goes; its drain policy decides about bound endpoints."""
+    if not any(family.name == "bindings" for family in plan.families):
+        return
+    key = Key(plan.namespace, plan.operator)
+    await _if_there(client.merge_patch(KubernetesOperator, key, {"spec": {"drain": {"policy": plan.policy}}}))
+    await _remove(client, KubernetesOperator, key)
+
+
+async def _give_back(transport: Transport, plan: Plan) -> list[str]:
+    """Runs the families that hold something outside until they hold nothing, or the time is up."""
+    working = []
+    for lease, names in plan.leases.items():
+        families = [one for one in plan.families if one.name in names and one.name in REMOTE]
+        if families:
+            working.append(_run(transport, plan, lease, families))
+    return [words for found in await asyncio.gather(*working) for words in found]
+
+
+async def _run(transport: Transport, plan: Plan, lease: str, families: Iterable[Family]) -> list[str]:
+    declared = [one for family in families for one in family.controllers()]
+    settings = Settings(namespace=plan.namespace, lease=lease)
+    world = World(transport, SystemClock(), Random(), process_identity())
+    operator = Operator(world, declared, settings)
+    work = asyncio.get_running_loop().create_task(operator.run())
+    try:
+        async with asyncio.timeout(plan.within):
+            while held(operator) is None or held(operator):
+                await asyncio.sleep(LOOK)
+                if work.done():
+                    work.result()
+        return []
+    except TimeoutError:
+        names = held(operator)
+        return names if names is not None else [*operator.missing()]
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+def held(operator: Operator) -> list[str] | None:
+    """What still has a finalizer of ours; None while that is not known."""
+    found = []
+    for declared in operator.loop.router.controllers.values():
+        if isinstance(declared, Controller) and declared.finalizer:
+            informer = operator.informers[declared.kind]
+            if not informer.synced:
+                return None
+            kind = declared.kind.RESOURCE.kind
+            found += [f"{kind} {one.key}" for one in informer.cache if without_finalizer(declared, one)]
+    return sorted(found)
+
+
+async def _let_go(client: Client, declared: Controller[Any]) -> None:
+    """Takes our finalizers off whatever still has them."""
+    followed = scope(declared, declared.kind)
+    try:
+        found = await client.list(declared.kind, namespace=followed.namespace, query=followed.selectors)
+    except Gone:
+        return  # the kind is not installed
+    for obj in found:
+        while metadata := without_finalizer(declared, obj):
+            try:
+                seen = {"resourceVersion": obj.metadata.resource_version, "uid": obj.uid}
+                await client.merge_patch(declared.kind, obj.key, {"metadata": {**metadata, **seen}})
+                log.info("let go", kind=declared.kind.RESOURCE.kind, object=str(obj.key))
+                break
+            except Gone:
+                break
+            except Conflict:
+                obj = await client.get(declared.kind, obj.key)  # noqa: PLW2901  it changed: look again
+
+
+async def _remove_all(client: Client, kind: type[Object], ours: Scope) -> None:
+    for obj in await client.list(kind, namespace=ours.namespace, query=ours.selectors):
+        await client.delete(kind, obj.key, uid=obj.uid)
+
+
+async def _remove(client: Client, kind: type[Object], key: Key) -> None:
+    try:
+        obj = await client.get(kind, key)
+    except Gone:
+        return
+    await client.delete(kind, key, uid=obj.uid)
+
+
+async def _if_there(writing: Any) -> None:
+    try:
+        await writing
+    except Gone:
+        pass
+    except SeamarkError as error:
+        log.warning("not done", error=error.message)

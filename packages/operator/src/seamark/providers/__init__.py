@@ -1,0 +1,1 @@
+"""Remote systems behind narrow protocols: edges and DNS servers. Each has an in-memory fake."""

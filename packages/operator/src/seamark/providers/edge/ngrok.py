@@ -1,0 +1,23 @@
+"""ngrok's cloud as a provider: the same calls, a smaller budget, and tunnels held by the vendor's SDK.
+
+The cloud's makers support no other agent there, so tunnels are held by the official `ngrok` package, an optional
+extra. What is here was tried against Seamark's own edge, through the official SDKs and REST client; not against the
+cloud itself.
+"""
+
+from __future__ import annotations
+
+from seamark.providers.edge.pace import Pace
+from seamark.providers.edge.remote import RemoteEdge
+from seamark.providers.edge.rest import Door, RestCalls
+from seamark.providers.edge.shelf import Freshness
+from seamark_edge.model import Capabilities
+
+API = "https://api.ngrok.com"
+# The service allows about 120 requests a minute to an account; others of the account want some of them.
+CAPABILITIES = Capabilities(name="ngrok", requests_per_minute=100, bindings=True, own_agent=False, custom_ca=False)
+
+
+def ngrok_cloud(key: str, base_url: str = API, freshness: Freshness | None = None) -> RemoteEdge:
+    calls = RestCalls(Door(base_url, key), Pace(CAPABILITIES.requests_per_minute))
+    return RemoteEdge(calls, CAPABILITIES, freshness)

@@ -1,0 +1,158 @@
+"""Conditions: declared once, judged without a clock, stamped by the loop.
+
+- A `ConditionType` lists every reason it may give, with what it means; an undeclared reason is a programming error.
+- A judged condition has no time and no generation. `stamp` adds the generation that was judged, and a transition
+  time that moves only when the status flips.
+- `not_yet`: no response so far. A condition already written for this generation then stays, so a restart withdraws
+  nothing; the status writer ends that after one shelf life.
+- `worst_of` sums up: False before Unknown before True, in the order given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from seamark_runtime.api.meta import Condition
+from seamark_runtime.redaction import redact
+from seamark_runtime.untrusted.patterns import Pattern
+
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+LONGEST_MESSAGE = 32_768
+LEGAL_REASON = Pattern(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+NEVER = "1970-01-01T00:00:00Z"  # in the first statement, which a CRD's default makes before anybody has looked
+
+
+class Awaited(Condition, frozen=True, kw_only=True, omit_defaults=False):
+    """Unknown because there is no response yet: a condition already written for this generation takes precedence.
+
+    A summary of such parts (their types are in `parts`) is made again when it is known what stands of them; where it
+    does not follow them in the status, it gives way only if there is no `finding` among them.
+    """
+
+    parts: tuple[str, ...] = ()
+    otherwise: tuple[str, str] = ("", "")
+    finding: bool = False
+
+
+@dataclass(frozen=True)
+class ConditionType:
+    """One aspect of an object. `summary` marks the one that sums up the others and whose flips become events."""
+
+    name: str
+    meaning: str
+    reasons: Mapping[str, str]  # reason → what it means to a user
+    summary: bool = False
+    awaiting: str = "Pending"  # the reason of the first statement, before anybody has looked
+    first_message: str = "Waiting for the controller"
+
+    def __post_init__(self) -> None:
+        for reason in (*self.reasons, self.awaiting):
+            if not LEGAL_REASON.fullmatch(reason):
+                raise ValueError(f"{self.name}: the reason {reason!r} is not legal, and no API server would take it")
+
+    def true(self, reason: str, message: str = "") -> Condition:
+        return self._say(Condition, TRUE, reason, message)
+
+    def false(self, reason: str, message: str) -> Condition:
+        return self._say(Condition, FALSE, reason, message)
+
+    def unknown(self, reason: str, message: str) -> Condition:
+        return self._say(Condition, UNKNOWN, reason, message)
+
+    def not_yet(self, reason: str, message: str) -> Condition:
+        return self._say(Awaited, UNKNOWN, reason, message)
+
+    def worst_of(self, *parts: Condition, otherwise: tuple[str, str]) -> Condition:
+        """The worst part's own reason and words; `otherwise` (reason, message) when all are True."""
+        good = self.true(*otherwise)
+        part = worst(parts)
+        if part is None:
+            return good
+        if part.status == FALSE or not any(isinstance(part, Awaited) for part in parts):
+            return self._say(Condition, part.status, part.reason, part.message, declared=False)
+        awaited = self._say(Awaited, part.status, part.reason, part.message, declared=False)
+        types = tuple(part.type for part in parts)
+        finding = not isinstance(part, Awaited)
+        return msgspec.structs.replace(awaited, parts=types, otherwise=(good.reason, good.message), finding=finding)
+
+    def _say(
+        self, shape: type[Condition], status: str, reason: str, message: str, *, declared: bool = True
+    ) -> Condition:
+        if declared and reason not in self.reasons:
+            raise ValueError(f"{self.name} has no reason {reason}: declare it with its meaning")
+        message = redact(message, LONGEST_MESSAGE)
+        return shape(type=self.name, status=status, reason=reason, message=message, last_transition_time="")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What makes a judgement a statement: for which generation, at what time, and whether the old word stands."""
+
+    generation: int | None  # None for kinds that have none, as Services
+    time: str
+    awaiting_stands: bool = True
+    kept: list[str] = field(default_factory=list, compare=False)  # the types for which the old word stood
+
+    def on(self, judged: Iterable[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:
+        known = {condition.type: condition for condition in before}
+        said: dict[str, Condition] = {}
+        for condition in judged:
+            said[condition.type] = self._one(condition, known.get(condition.type), said)
+        return tuple(said.values())
+
+    def _one(self, judged: Condition, before: Condition | None, said: Mapping[str, Condition]) -> Condition:
+        if isinstance(judged, Awaited) and judged.parts and all(part in said for part in judged.parts):
+            judged = _summed_up(judged, [said[part] for part in judged.parts])
+        if isinstance(judged, Awaited):
+            if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):
+                self.kept.append(judged.type)
+                return before
+            judged = _plain(judged, judged.status, judged.reason, judged.message)
+        flipped = before is None or before.status != judged.status or before.last_transition_time in ("", NEVER)
+        time = self.time if flipped or before is None else before.last_transition_time
+        return msgspec.structs.replace(judged, last_transition_time=time, observed_generation=self.generation)
+
+    def _is_ours(self, before: Condition) -> bool:
+        return before.observed_generation == self.generation and before.status != UNKNOWN
+
+
+def worst(parts: Iterable[Condition]) -> Condition | None:
+    """The first False, else the first Unknown that is a finding, else the first that is awaited; None: all are True."""
+    bad = [part for part in parts if part.status != TRUE]
+    return min(bad, key=lambda part: (part.status != FALSE, isinstance(part, Awaited)), default=None)
+
+
+def _summed_up(summary: Awaited, parts: Iterable[Condition]) -> Condition:
+    part = worst(parts)
+    if part is None:
+        return _plain(summary, TRUE, *summary.otherwise)
+    return _plain(summary, part.status, part.reason, part.message)
+
+
+def _plain(condition: Condition, status: str, reason: str, message: str) -> Condition:
+    return Condition(type=condition.type, status=status, reason=reason, message=message, last_transition_time="")
+
+
+ConditionMap = Mapping[tuple[Hashable, str], Condition]  # (which entry of the status, condition type) → condition
+
+
+def flips(before: ConditionMap, after: ConditionMap) -> list[tuple[Condition | None, Condition]]:
+    """Pairs (old, new) of conditions whose status changed."""
+    pairs = ((before.get(place), condition) for place, condition in after.items())
+    return [(old, new) for old, new in pairs if old is None or old.status != new.status]
+
+
+def still_true(before: ConditionMap, after: ConditionMap) -> bool:
+    """Whether everything that was published as True still is, or is about an older generation."""
+    for place, condition in before.items():
+        if condition.status != TRUE:
+            continue
+        successor = after.get(place)
+        if successor is None:
+            return False
+        if successor.status != TRUE and successor.observed_generation == condition.observed_generation:
+            return False
+    return True

@@ -1,0 +1,188 @@
+"""Events: what happened, reported once.
+
+- One when an object's summary condition turns False, one when it has recovered, one for a notice; none for becoming
+  True at birth. Never one per pass: the same words about the same object are counted into a series instead.
+- The name of an event follows from what it says, so a restarted operator does not say it again.
+- Sent beside the workers from a bounded queue. The API server refusing one costs that event, and a metric.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from random import Random
+
+import structlog
+
+from seamark_runtime.api.events import Event, ObjectReference
+from seamark_runtime.api.meta import Condition, Object, ObjectMeta, Resource
+from seamark_runtime.backoff import Backoff
+from seamark_runtime.client import Client
+from seamark_runtime.clock import Clock, micro_timestamp
+from seamark_runtime.conditions import FALSE, TRUE
+from seamark_runtime.errors import Exists, Gone, Retry, SeamarkError
+from seamark_runtime.metrics import Metrics
+from seamark_runtime.redaction import redact
+
+log = structlog.get_logger(__name__)
+
+LONGEST_NOTE = 1024
+WINDOW = 360.0  # seconds in which the same words are one series
+TRIES = 5
+BACKOFF = Backoff(first=0.5, most=30.0)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a user should know that no condition shows."""
+
+    reason: str
+    message: str
+    warning: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The object of an event: where its kind is served, and its metadata."""
+
+    resource: Resource
+    metadata: ObjectMeta
+
+
+@dataclass(slots=True)
+class _Series:
+    at: float
+    count: int = 1
+    told: int = 1
+
+
+class Events:
+    def __init__(self, client: Client, clock: Clock, metrics: Metrics, instance: str, limit: int = 1000) -> None:
+        self._client = client
+        self._clock = clock
+        self._metrics = metrics
+        self._instance = instance
+        self._limit = limit
+        self._random = Random(instance)
+        self._series: OrderedDict[str, _Series] = OrderedDict()
+        self._down: OrderedDict[str, None] = OrderedDict()  # objects with a reported failure, not yet recovered
+        self._pending: deque[tuple[Event, int]] = deque()
+        self._wake = asyncio.Event()
+
+    def flip(self, obj: Object, before: Condition | None, after: Condition) -> None:
+        """The summary condition of an object changed its status: reported when it fails, and when it has recovered."""
+        was_down = obj.uid in self._down or (before is not None and before.status == FALSE)
+        if after.status == FALSE:
+            self._down[obj.uid] = None
+            while len(self._down) > 10 * self._limit:
+                self._down.popitem(last=False)
+        elif after.status == TRUE and was_down:
+            self._down.pop(obj.uid, None)
+        else:
+            return
+        about = _About(obj.RESOURCE, obj.metadata)
+        self._tell(about, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time)
+
+    def notice(self, obj: Object, notice: Notice) -> None:
+        self.report(obj.RESOURCE, obj.metadata, notice)
+
+    def report(self, resource: Resource, metadata: ObjectMeta, notice: Notice) -> None:
+        """About an object of which only the metadata is known."""
+        about = _About(resource, metadata)
+        self._tell(about, notice.reason, notice.message, warning=notice.warning, moment="")
+
+    def _tell(self, about: _About, reason: str, note: str, *, warning: bool, moment: str) -> None:
+        note = redact(note, LONGEST_NOTE)
+        name = event_name(about.metadata, reason, note, moment)
+        now = self._clock.monotonic()
+        series = self._series.get(name)
+        if series is not None:
+            series.count += 1
+            if now - series.at < WINDOW:
+                return
+            series.at, series.told = now, series.count
+        else:
+            series = self._series[name] = _Series(now)
+            self._metrics.notices.labels(about.resource.kind, reason).inc()
+            while len(self._series) > 10 * self._limit:
+                self._series.popitem(last=False)
+        if len(self._pending) >= self._limit:
+            self._metrics.events_dropped.inc()
+            return
+        self._pending.append((self._event(name, about, reason, note, warning=warning), series.count))
+        self._wake.set()
+
+    def _event(self, name: str, about: _About, reason: str, note: str, *, warning: bool) -> Event:
+        resource, metadata = about.resource, about.metadata
+        return Event(
+            metadata=ObjectMeta(name=name, namespace=metadata.namespace or "default"),
+            event_time=micro_timestamp(self._clock.wall()),
+            reporting_controller=self._client.manager,
+            reporting_instance=self._instance,
+            action="Reconcile",
+            reason=reason,
+            note=shortened(note),
+            type="Warning" if warning else "Normal",
+            regarding=ObjectReference(
+                api_version=resource.api_version,
+                kind=resource.kind,
+                name=metadata.name,
+                namespace=metadata.namespace,
+                uid=metadata.uid,
+            ),
+        )
+
+    async def run(self) -> None:
+        while True:
+            while self._pending:
+                event, count = self._pending.popleft()
+                try:
+                    await self._deliver(event, count)
+                except Exception:
+                    log.exception("event not sent: this is a bug in Seamark", reason=event.reason)
+                    self._metrics.events_dropped.inc()
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _deliver(self, event: Event, count: int) -> None:
+        """Sends it; a passing failure is tried again, and all others wait meanwhile: the server has asked for it."""
+        for failures in range(TRIES):
+            try:
+                await self._send(event, count)
+                return
+            except Exists:
+                return  # reported before a restart
+            except Gone:
+                count = 1  # the server forgets events after an hour; the series begins anew
+            except Retry as error:
+                pause = max(error.after or 0.0, BACKOFF.pause(self._random, failures))
+                log.info("event not taken yet", reason=event.reason, error=error.message)
+                await asyncio.sleep(pause)
+            except SeamarkError as error:
+                log.info("event not taken", reason=event.reason, error=error.message)
+                break
+        self._metrics.events_dropped.inc()
+
+    async def _send(self, event: Event, count: int) -> None:
+        if count > 1:
+            counted = {"count": count, "lastObservedTime": event.event_time}
+            await self._client.merge_patch(Event, event.key, {"series": counted})
+        else:
+            await self._client.create(event)
+        self._metrics.writes.labels("Event", "patch" if count > 1 else "create", "").inc()
+
+
+def event_name(metadata: ObjectMeta, reason: str, note: str, moment: str) -> str:
+    """The same event about the same object has the same name, in every process."""
+    digest = hashlib.sha256("\0".join((metadata.uid, reason, note, moment)).encode(errors="replace")).hexdigest()[:16]
+    return f"{metadata.name[:230].rstrip('-.')}.{digest}"
+
+
+def shortened(note: str) -> str:
+    """As much of it as the API takes, which counts bytes."""
+    raw = note.encode(errors="replace")
+    if len(raw) <= LONGEST_NOTE:
+        return raw.decode()
+    return raw[: LONGEST_NOTE - len(b"...")].decode(errors="ignore") + "…"  # three bytes as well

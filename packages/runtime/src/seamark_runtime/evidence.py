@@ -1,0 +1,81 @@
+"""What the operator knows of an object at this moment, and how old that is: the evidence behind its conditions.
+
+- Remote calls made for the object, with the age of their results and how long these are valid, or their errors. Of
+  work done for many objects only the age is shown, and only of recurring calls: an error may be about others, and the
+  target of a single change (of a record) names its object.
+- Whether this operator leads, what it can't watch, how many attempts have failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from seamark_runtime.api.meta import Key, Resource
+from seamark_runtime.calls import CallRecord, Failed
+from seamark_runtime.conditions import LONGEST_MESSAGE
+from seamark_runtime.controller import CollectionController, Controller
+from seamark_runtime.operator import Operator
+from seamark_runtime.queue import Request
+from seamark_runtime.redaction import redact
+from seamark_runtime.source import NotYet
+
+STANDS_BY = "this replica does not lead: another one works"
+
+
+def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
+    """In words, the most telling first; empty for an object of which this operator has no part."""
+    mine = _mine(operator, resource, key)
+    found = [*_own(operator, mine, key), *_shared(operator, resource, key)]
+    if mine and not found:
+        found.append("source: API server")
+    troubles = [
+        f"{informer.name} can't be followed: {informer.trouble}"
+        for informer in operator.informers.values()
+        if resource == informer.kind.RESOURCE and informer.trouble
+    ]
+    if not found and not troubles:
+        return []
+    leads = operator.leader is None or operator.leader.leading
+    return [*troubles, *found, *([] if leads else [STANDS_BY])]
+
+
+def _mine(operator: Operator, resource: Resource, key: Key) -> list[Controller[Any]]:
+    """The controllers that write this object's status, if it exists."""
+    controllers = [one for one in operator.loop.router.controllers.values() if isinstance(one, Controller)]
+    own = [one for one in controllers if resource == one.kind.RESOURCE]
+    return [one for one in own if operator.informers[one.kind].cache.get(key) is not None]
+
+
+def _own(operator: Operator, mine: list[Controller[Any]], key: Key) -> Iterator[str]:
+    for controller in mine:
+        request = Request(controller.name, key)
+        yield from (f"{one.target}: {words(one)}" for one in operator.calls.told(request))
+        if failures := operator.queue.failures(request):
+            yield f"{controller.name}: tried {failures} times in vain, and again later"
+
+
+def _shared(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
+    for controller in operator.loop.router.controllers.values():
+        if not isinstance(controller, CollectionController):
+            continue
+        for kind, keyed in controller.keyed.items():
+            obj: Any = operator.informers[kind].cache.get(key) if resource == kind.RESOURCE else None
+            for shared in keyed(obj) if obj is not None else ():
+                own = shared == key
+                for one in operator.calls.told(Request(controller.name, shared)):
+                    if own or one.recurring:
+                        yield f"{one.target}: {words(one, own=own)}"
+
+
+def words(told: CallRecord, *, own: bool = True) -> str:
+    if isinstance(told.outcome, NotYet):
+        return f"asked {told.since:.0f} s ago, not answered yet"
+    if isinstance(told.outcome, Failed):
+        said = f": {redact(told.outcome.message, LONGEST_MESSAGE)}" if own else ""
+        return f"failed {told.age:.0f} s ago{said}"
+    if told.keeps == float("inf"):
+        return f"answered {told.age:.0f} s ago"
+    if told.keeps <= 0:
+        return f"answered {told.age:.0f} s ago, which is too old to be relied on"
+    return f"answered {told.age:.0f} s ago, good for {told.keeps:.0f} s more"

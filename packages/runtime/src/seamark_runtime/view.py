@@ -1,0 +1,154 @@
+"""What `observe` may read, and the record of what it has read.
+
+- A view answers from caches and facts only: no I/O, no waiting.
+- Every read is recorded. A later change of any result, and nothing else, requeues the request: there are no mapping
+  functions to write and none to forget. A read of what is absent is recorded too, so its creation requeues the
+  request.
+- A fact that will go stale sets the earliest time at which the request is requeued (`requeue_at`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from seamark_runtime.access import AccessReviews, Right
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.cache import Index, Since
+from seamark_runtime.follow import Followed, Follower
+from seamark_runtime.queue import Request
+from seamark_runtime.source import Collection, Fact, Facts, Fresh, Informer, Intent, Source
+
+T = TypeVar("T", bound=Object)
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+Read = tuple[Source, Hashable]
+
+
+class View:
+    def __init__(
+        self,
+        informers: Mapping[type[Object], Informer[Any]],
+        now: float,
+        followers: Mapping[type[Object], Follower[Any]] | None = None,
+        reviews: AccessReviews | None = None,
+    ) -> None:
+        self._informers = informers
+        self._reviews = reviews
+        self._followers = followers or {}
+        self.now = now
+        self.reads: dict[Read, None] = {}
+        self.requeue_at = float("inf")
+
+    def get(self, kind: type[T], key: Key) -> T | None:
+        informer: Informer[T] = self._informers[kind]
+        self.reads[(informer, key)] = None
+        return informer.cache.get(key)
+
+    def intent(self, kind: type[T], key: Key) -> T | None:
+        """The object, of which only metadata and spec are used: changes of its status requeue nothing."""
+        informer: Informer[T] = self._informers[kind]
+        self.reads[(informer, Intent(key))] = None
+        return informer.cache.get(key)
+
+    def by(self, index: Index[T], value: Hashable, *, intent: bool = False) -> tuple[T, ...]:
+        """With `intent`, changes of an object's status requeue nothing."""
+        informer: Informer[T] = self._informers[index.kind]
+        self.reads[(informer, Intent((index, value)) if intent else (index, value))] = None
+        return informer.cache.by(index, value)
+
+    def since(self, index: Index[T], value: Hashable, mark: int, *, intent: bool = False) -> Since[T]:
+        """In what an answer by index differs from the one of a mark.
+
+        With `intent`, changes of an object's status requeue nothing; they are part of the next result.
+        """
+        informer: Informer[T] = self._informers[index.kind]
+        self.reads[(informer, Intent((index, value)) if intent else (index, value))] = None
+        return informer.cache.since(index, value, mark)
+
+    def one(self, kind: type[T], key: Key) -> Followed[T]:
+        """A single object of a kind that is followed by name; reading it is what starts following it."""
+        follower: Follower[T] = self._followers[kind]
+        self.reads[(follower, key)] = None
+        return follower.get(key)
+
+    def child(self, kind: type[T], key: Key) -> None:
+        """A wanted child, however its kind is followed."""
+        if kind in self._informers:
+            self.get(kind, key)
+        else:
+            self.one(kind, key)
+
+    def may(self, right: Right) -> Fact[bool]:
+        """Whether we have this right, as the API server says. Reading it is what asks; the answer keeps a while."""
+        assert self._reviews is not None
+        self.reads[(self._reviews, right)] = None
+        return self._reviews.get(right, self.now)
+
+    def fact(self, facts: Facts[K, V], key: K) -> Fact[V]:
+        self.reads[(facts, key)] = None
+        fact = facts.get(key, self.now)
+        if isinstance(fact, Fresh):
+            self.requeue_at = min(self.requeue_at, fact.expires)
+        return fact
+
+    def reports(self, reports: Collection[V], subject: Hashable) -> Mapping[Any, V]:
+        self.reads[(reports, subject)] = None
+        return dict(reports.about(subject))
+
+
+class RecordedReads:
+    """Which request has read what, in both directions, so that forgetting a request costs what it has read."""
+
+    def __init__(self) -> None:
+        self._readers: dict[Read, dict[Request, None]] = {}
+        self._reads: dict[Request, tuple[Read, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+    def record(self, request: Request, reads: Iterable[Read]) -> None:
+        after = tuple(reads)
+        if not after:
+            self.forget(request)
+            return
+        before = self._reads.get(request, ())
+        if before == after:
+            return
+        for read in set(before).difference(after):
+            self._drop(request, read)
+        for read in after:
+            self._readers.setdefault(read, {})[request] = None
+        self._reads[request] = after
+
+    def readers(self, source: Source, token: Hashable) -> list[Request]:
+        return list(self._readers.get((source, token), ()))
+
+    def requests(self) -> tuple[Request, ...]:
+        """Every request with recorded reads."""
+        return tuple(self._reads)
+
+    def forget(self, request: Request) -> None:
+        for read in self._reads.pop(request, ()):
+            self._drop(request, read)
+
+    def settle(self, reads: Iterable[Read]) -> None:
+        """After these reads: ends what was started for reads that no request depends on."""
+        for read in reads:
+            if read not in self._readers:
+                _release(read)
+
+    def _drop(self, request: Request, read: Read) -> None:
+        readers = self._readers.get(read)
+        if readers is not None:
+            readers.pop(request, None)
+            if not readers:
+                del self._readers[read]
+                _release(read)
+
+
+def _release(read: Read) -> None:
+    source, token = read
+    if isinstance(source, Follower | AccessReviews):
+        source.release(token)

@@ -1,0 +1,377 @@
+"""The watch of one resource: a state machine that survives everything an API server does.
+
+        ┌────────────► STREAM ──(initial events end)──┐
+     start              │ not supported               ▼
+        ▲               ▼                           WATCH ──(stream ends)──► WATCH, from the last version seen
+        │             PAGES ──(last page)─────────────┘ │
+        └────────────── expired (410 as a status or inside the stream), or a version too large after a restore
+
+- A sink gets, in order: `Restarted`, the initial objects as `Put`, `Synced`, then `Put`, `Removed`, `Progress`.
+  What was known before a `Restarted` and is not put again by the next `Synced` is gone.
+- A version is resumed from only after everything up to it was handed on, so nothing is skipped.
+- A connection without a byte for `idle` seconds counts as half-open and is opened again.
+- Reconnects back off with jitter. Nothing ends the watch: errors are reported to the sink.
+- An object that can't be decoded within its limits is handed on as `Broken`, and so is one for which the sink raises;
+  the others go on. A line or a page is read however deep its objects are nested.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from seamark_runtime.api.meta import Key, Object, ObjectMeta, Wire
+from seamark_runtime.backoff import Backoff
+from seamark_runtime.client import OBJECT, Client, StatusAnswer, collection_of, failure, identity_of
+from seamark_runtime.errors import Expired, Gone, Refused, Retry, SeamarkError
+from seamark_runtime.failures import DECODE, INDEX, described
+from seamark_runtime.timeslice import TimeSlice
+from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
+from seamark_runtime.untrusted.decoding import Malformed, decode_envelope, decode_json
+
+T = TypeVar("T", bound=Object)
+
+log = structlog.get_logger(__name__)
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+LONGEST_LINE = 2 * OBJECT.size  # bytes; no API server sends an object of this size
+
+
+class State(enum.Enum):
+    STREAM = "streaming list"
+    PAGES = "paged list"
+    WATCH = "watch"
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """A new initial set begins. `silent`: there was no response for long, so what was delivered before is outdated."""
+
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Put(Generic[T]):
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Removed(Generic[T]):
+    object: T
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The initial set is complete, as of this version."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Everything up to this version has been handed on."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An object that this program can't read or process. What was known of it is no longer true."""
+
+    key: Key
+    uid: str
+    version: str
+    message: str
+    stage: str = DECODE
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """The watch is interrupted, and will reconnect. `silent`: there was no response for long."""
+
+    error: SeamarkError
+    silent: bool = False
+
+
+Event = Restarted | Put[Any] | Removed[Any] | Synced | Progress | Broken | Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSettings:
+    idle: float = 150.0  # bookmarks come about once a minute
+    lifetime: float = 600.0  # asked of the server, with jitter below it
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.1, most=30.0))
+    page: int = 500
+
+
+class _Line(Wire, frozen=True, tag=False):
+    type: str
+    object: msgspec.Raw
+
+
+@dataclass(slots=True)
+class Watch(Generic[T]):
+    client: Client
+    kind: type[T]
+    random: Random
+    namespace: str = ""
+    selectors: Mapping[str, str] = field(default_factory=dict)
+    settings: WatchSettings = WatchSettings()
+
+    state: State = field(default=State.STREAM, init=False)
+    version: str = field(default="", init=False)  # everything up to here was handed on
+    _streams_lists: bool = field(default=True, init=False)  # the server has streaming lists, as far as we know
+    _doubted: bool = field(default=False, init=False)  # there was trouble: the server may not be what it was
+    _attempts: int = field(default=0, init=False)
+    _news: float | None = field(default=None, init=False)  # when the last line came
+    _current: asyncio.Task[None] | None = field(default=None, init=False)
+    _interrupted: bool = field(default=False, init=False)
+
+    async def run(self, sink: Callable[[Event], None]) -> None:
+        while True:
+            self._interrupted = False
+            self._current = asyncio.get_running_loop().create_task(self._step(sink))
+            try:
+                await self._current
+            except asyncio.CancelledError:
+                if not self._interrupted or _being_cancelled():
+                    raise
+                self._start_over()
+            except Expired:
+                self._start_over()
+                await asyncio.sleep(self._pause())
+            except SeamarkError as error:
+                await self._troubled(error, sink)
+            except Exception as error:
+                log.exception("the watch failed: this is a bug in Seamark", kind=str(self.kind.RESOURCE))
+                self._start_over()
+                await self._troubled(Retry(described(error)), sink)
+
+    async def _troubled(self, error: SeamarkError, sink: Callable[[Event], None]) -> None:
+        self._doubted = True
+        self._deliver(Trouble(error, self._silent()), sink)
+        await asyncio.sleep(self._pause(error))
+
+    def restart(self) -> None:
+        """Drops the connection and lists again: this watch is known to be stale."""
+        if self._current is not None and not self._current.done():
+            self._interrupted = True
+            self._current.cancel()
+
+    async def _step(self, sink: Callable[[Event], None]) -> None:
+        match self.state:
+            case State.STREAM:
+                await self._stream_list(sink)
+            case State.PAGES:
+                await self._list_pages(sink)
+            case State.WATCH:
+                await self._follow(sink)
+
+    def _silent(self) -> bool:
+        """Nothing has come for longer than a healthy watch keeps still."""
+        return self._news is not None and asyncio.get_running_loop().time() - self._news >= self.settings.idle
+
+    def _start_over(self) -> None:
+        self.version = ""
+        self.state = State.STREAM if self._streams_lists else State.PAGES
+
+    def _pause(self, error: SeamarkError | None = None) -> float:
+        pause = self.settings.backoff.pause(self.random, self._attempts)
+        self._attempts += 1
+        told = error.after if isinstance(error, Retry) and error.after is not None else 0.0
+        return max(told, pause)
+
+    # ---- the initial set
+
+    async def _stream_list(self, sink: Callable[[Event], None]) -> None:
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "resourceVersion": ""}
+        self._deliver(Restarted(self._silent()), sink)
+        try:
+            async with self._open(query) as stream:
+                await self._read(stream, sink)
+        except Refused as error:
+            if error.code not in (400, 422):
+                raise
+            self._streams_lists = False  # an older server
+            self.state = State.PAGES
+        if self.state is State.STREAM:  # it ended before the initial set was whole
+            raise Retry(f"the streaming list of {self.kind.RESOURCE} was cut")
+
+    async def _list_pages(self, sink: Callable[[Event], None]) -> None:
+        self._deliver(Restarted(self._silent()), sink)
+        query, turns = dict(self.selectors), TimeSlice()
+        while True:
+            page = await self.client.list_page(
+                self.kind, namespace=self.namespace, query=query, limit=self.settings.page
+            )
+            for raw in page.items:
+                await turns.turn()
+                self._deliver(self._object_event("ADDED", raw), sink)
+            if not page.next_page:
+                break
+            query["continue"] = page.next_page
+            await asyncio.sleep(0)
+        self._complete(page.resource_version, sink)
+
+    def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
+        self.version = version
+        self._doubted = False
+        self._news = asyncio.get_running_loop().time()
+        self.state = State.WATCH  # attempts count on: a server that forgets its list at once is not to be stormed
+        self._deliver(Synced(version), sink)
+
+    # ---- following
+
+    async def _follow(self, sink: Callable[[Event], None]) -> None:
+        """A watch goes on where it was, but not after a long silence: then the past would be shown, state by state, as
+        if it were now. A list shows what is."""
+        if self._silent():
+            self._start_over()
+            return
+        troubled = self._doubted
+        if troubled:
+            await self._still_known()
+        async with self._open({"resourceVersion": self.version}) as stream:
+            if troubled:  # that is over, though nothing may happen for a while
+                self._deliver(Progress(self.version), sink)
+            heard = await self._read(stream, sink)
+        if not heard:  # closed without a word: by a proxy, or a server that is going down
+            await asyncio.sleep(self._pause())
+
+    async def _still_known(self) -> None:
+        """After an interruption: raises Expired where the server does not know our version.
+
+        A server that was restored from a backup sends nothing to a watch from its future, not even bookmarks, until
+        it gets there; a list shows it.
+        """
+        query = {**self.selectors, "resourceVersion": self.version, "resourceVersionMatch": "NotOlderThan"}
+        await self.client.list_page(self.kind, namespace=self.namespace, query=query, limit=1)
+        self._doubted = False
+
+    def _open(self, query: Mapping[str, str]) -> Any:
+        lifetime = int(self.settings.lifetime * (0.5 + self.random.random() / 2))
+        asked = {"allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime), **self.selectors, **query}
+        return self.client.watch(self.kind, namespace=self.namespace, query=asked)
+
+    async def _read(self, stream: Stream, sink: Callable[[Event], None]) -> bool:
+        """Hands on what comes until the stream ends. Whether anything came."""
+        loop = asyncio.get_running_loop()
+        heard, turns = False, TimeSlice()
+        async for line in lines(stream, self.settings.idle):
+            await turns.turn()
+            self._handle(line, sink)
+            heard, self._news = True, loop.time()
+        return heard
+
+    def _handle(self, line: bytes, sink: Callable[[Event], None]) -> None:
+        try:
+            event = decode_envelope(line, _Line)
+        except Malformed as error:
+            raise Retry(f"the watch of {self.kind.RESOURCE} sent a line that is no event: {error}") from error
+        if event.type == "ERROR":
+            self._error(event.object)
+        elif event.type == "BOOKMARK":
+            self._bookmark(event.object, sink)
+        else:
+            told = self._object_event(event.type, event.object)
+            self._deliver(told, sink)
+            if self.state is State.WATCH:
+                self.version = told.version if isinstance(told, Broken) else told.object.metadata.resource_version
+                self._attempts = 0
+
+    def _deliver(self, event: Event, sink: Callable[[Event], None]) -> None:
+        """Hands an event on. What the sink raises concerns the object of this event alone."""
+        try:
+            sink(event)
+        except Exception as error:
+            log.exception("event not handled", kind=str(self.kind.RESOURCE), type=type(event).__name__)
+            if isinstance(event, Put):
+                obj = event.object
+                broken = Broken(obj.key, obj.uid, obj.metadata.resource_version, described(error), INDEX)
+                self._deliver(broken, sink)
+
+    def _bookmark(self, raw: msgspec.Raw, sink: Callable[[Event], None]) -> None:
+        metadata = self._identity(raw)
+        if self.state is State.STREAM:
+            if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
+                self._complete(metadata.resource_version, sink)
+            return
+        if number(metadata.resource_version) < number(self.version):
+            raise Expired("the server has gone back in time: it was restored from a backup")
+        self.version = metadata.resource_version
+        self._attempts = 0
+        self._deliver(Progress(self.version), sink)
+
+    def _error(self, raw: msgspec.Raw) -> None:
+        try:
+            code = decode_envelope(raw, StatusAnswer).code
+        except Malformed:
+            code = 500  # it failed, and can't say how
+        request = HttpRequest("GET", collection_of(self.kind, self.namespace))
+        raise failure(request, Answer(code, bytes(raw)))
+
+    def _identity(self, raw: msgspec.Raw) -> ObjectMeta:
+        try:
+            return identity_of(raw)
+        except Malformed as error:
+            raise Retry(f"the watch of {self.kind.RESOURCE} sent an object without identity: {error}") from error
+
+    def _object_event(self, type_: str, raw: msgspec.Raw) -> Put[T] | Removed[Any] | Broken:
+        try:
+            obj = decode_json(bytes(raw), self.kind, OBJECT)
+        except Malformed as error:
+            meta = self._identity(raw)
+            if type_ == "DELETED":
+                return Removed(Object(metadata=meta))  # gone is gone, readable or not
+            return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, str(error))
+        return Removed(obj) if type_ == "DELETED" else Put(obj)
+
+
+async def lines(stream: Stream, idle: float) -> AsyncIterator[bytes]:
+    """Whole lines of a body that may be cut anywhere. A cut last line is dropped: it will be sent again."""
+    rest = b""
+    chunks = stream.chunks()
+    while True:
+        try:
+            async with asyncio.timeout(idle):
+                chunk = await anext(chunks, None)
+        except TimeoutError:
+            raise Retry(f"no byte for {idle:g} s: the connection is taken for half-open") from None
+        except NoAnswerError as error:
+            raise Retry(str(error)) from error
+        if chunk is None:
+            return
+        *whole, rest = (rest + chunk).split(b"\n")
+        if len(rest) > LONGEST_LINE:
+            raise Retry(f"a line of the watch is longer than {LONGEST_LINE} bytes")
+        for line in whole:
+            if line:
+                yield line
+
+
+def number(version: str) -> int:
+    """Versions of one kind are comparable numbers (guaranteed since Kubernetes 1.35, true before)."""
+    return int(version) if version.isdigit() else 0
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def plain(error: SeamarkError, resource: object) -> str:
+    """What a person should know of a watch that can't go on."""
+    match error:
+        case Gone():
+            return f"{resource} is not served by this cluster: install its CRD (seamark crds | kubectl apply -f -)"
+        case Refused(code=403):
+            return f"not allowed to follow {resource}: {error.message}"
+        case _:
+            return f"can't follow {resource} right now: {error.message}"

@@ -1,1 +1,0 @@
-"""A cluster on one machine: the real control plane, and an embedded one."""

@@ -1,1 +1,0 @@
-"""StatefulSet → Pods with names that stay, one after the other."""

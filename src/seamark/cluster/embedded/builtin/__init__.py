@@ -1,1 +1,0 @@
-"""The kinds every API server has: their types, defaults and rules."""

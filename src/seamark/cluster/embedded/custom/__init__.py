@@ -1,1 +1,0 @@
-"""Kinds that a CustomResourceDefinition brings: their schema, defaults, rules and life."""

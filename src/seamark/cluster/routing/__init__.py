@@ -1,1 +1,0 @@
-"""Services that route: a proxy in this process, following Services and EndpointSlices."""

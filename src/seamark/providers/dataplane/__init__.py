@@ -1,1 +1,0 @@
-"""Data planes: what serves a gateway's traffic, told what to serve, and asked whether it does."""

@@ -1,6 +1,0 @@
-"""The agent side: our own muxado client, which holds tunnels at an edge and brings their connections to services."""
-
-from seamark.providers.edge.agent.agent import Agent
-from seamark.providers.edge.agent.model import AgentSettings, Holder, Tunnel
-
-__all__ = ["Agent", "AgentSettings", "Holder", "Tunnel"]

@@ -1,0 +1,40 @@
+"""What came of cases: of one, and of all so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.hostile.cases import Case
+from tests.hostile.verdict import Outcome
+
+
+@dataclass(frozen=True)
+class Result:
+    case: Case
+    outcome: Outcome
+    words: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.words}" if self.words else str(self.case)
+
+
+Shown = tuple[str, str]  # a kind, and the kind beside it that shows what came of it
+
+
+def shown(case: Case) -> Shown:
+    return case.kind, case.base.shown_by
+
+
+@dataclass
+class Tally:
+    """What came of all cases so far."""
+
+    results: list[Result] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
+    restarts: list[str] = field(default_factory=list)
+    unblamed: list[str] = field(default_factory=list)  # restarts that no case repeats
+    given_up: int = 0  # cases that were not tried, as processes kept ending
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(result.outcome is outcome for result in self.results)

@@ -1,0 +1,131 @@
+"""Slots: who counts as one source, and what happens when there are no more."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import Any, cast
+
+import pytest
+
+from seamark_edge.edge.doors import inner_door
+from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of, within
+from seamark_edge.edge.public import Router
+from tests.hostile.edge.clients import hello
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("192.0.2.1", "::ffff:192.0.2.1", True),
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8:0:1::1", "2001:db8:0:2::1", False),
+        ("fe80::1%eth0", "fe80::2%eth1", True),
+        ("", "", True),
+    ],
+)
+def test_a_source_is_an_ipv4_address_or_an_ipv6_network(one: str, other: str, same: bool) -> None:
+    assert (source_of(one) == source_of(other)) is same
+
+
+def taken(limit: ConnectionLimit, address: str, closed: list[int] | None = None) -> Slot:
+    slot = limit.take(address)
+    assert slot is not None
+    if closed is not None:
+        slot.close = lambda: closed.append(slot.number)
+    return slot
+
+
+def test_a_source_gets_its_share_and_a_slot_comes_back_once() -> None:
+    limit = ConnectionLimit(per_source=2, total=3, unproven=9)
+    first, second = taken(limit, "2001:db8::1"), taken(limit, "2001:db8::2")
+    first.prove()
+    second.prove()
+    assert limit.take("2001:db8::3") is None
+    first.release()
+    first.release()
+    assert limit.held == 1
+    taken(limit, "2001:db8::4").prove()
+    assert limit.take("2001:db8::5") is None
+
+
+def test_all_sources_together_get_no_more_than_the_total() -> None:
+    limit = ConnectionLimit(per_source=2, total=3, unproven=9)
+    slots = [taken(limit, f"192.0.2.{number}") for number in range(3)]
+    for slot in slots:
+        slot.prove()
+    assert limit.take("192.0.2.5") is None
+    for slot in slots:
+        slot.release()
+    assert limit.held == 0
+    assert limit.take("192.0.2.9") is not None
+
+
+def test_a_source_at_its_limit_loses_its_own_oldest_unproven_connection() -> None:
+    limit, closed = ConnectionLimit(per_source=2, total=9, unproven=9), list[int]()
+    taken(limit, "192.0.2.9", closed)
+    taken(limit, "192.0.2.1", closed).prove()
+    for _ in range(3):
+        taken(limit, "192.0.2.1", closed)
+    assert closed == [3, 4]
+    assert limit.held == 3
+
+
+def test_at_the_total_the_source_with_the_most_unproven_connections_loses_its_oldest() -> None:
+    limit, closed = ConnectionLimit(per_source=9, total=4, unproven=9), list[int]()
+    for address in ("192.0.2.1", "192.0.2.2", "192.0.2.2", "192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5"):
+        taken(limit, address, closed)
+    assert closed == [2, 3, 1]  # of sources with as many, the one with the oldest
+    assert limit.held == 4
+
+
+def test_only_so_many_started_connections_are_unproven_and_silent_ones_do_not_count() -> None:
+    limit, closed = ConnectionLimit(per_source=9, total=99, unproven=2), list[int]()
+    slots = [taken(limit, "192.0.2.1", closed) for _ in range(8)]
+    for slot in slots[:5]:
+        slot.start()
+        if slot is slots[1]:
+            slot.prove()
+    assert closed == [1, 3]
+    assert [slot.released for slot in slots] == [True, False, True, False, False, False, False, False]
+    for slot in slots:
+        slot.release()
+    assert limit.held == 0
+
+
+def test_the_total_stays_below_the_files_that_the_process_may_open() -> None:
+    assert within(10_000, 1024, 0.5) == 480
+    assert within(100, 1024, 0.5) == 100
+    assert within(100, 0, 0.5) == 100  # not known, or no limit
+
+
+def test_what_arrives_all_at_once_is_spread_over_turns_in_its_order() -> None:
+    done: list[int] = []
+
+    async def case() -> None:
+        pacer = Pacer(per_turn=4)
+        for number in range(10):
+            pacer.add(lambda number=number: done.append(number))  # type: ignore[misc]
+        turns = []
+        for _ in range(4):
+            await asyncio.sleep(0)
+            turns.append(len(done))
+        assert turns == [4, 8, 10, 10]
+        pacer.add(lambda: done.append(10))
+        await asyncio.sleep(0)
+
+    asyncio.run(case())
+    assert done == list(range(11))
+
+
+def test_a_tls_handshake_does_not_begin_before_its_hello_is_complete() -> None:
+    """Half hellos whose other halves arrive together would be as many handshakes in one turn of the loop."""
+    door = inner_door(cast("Router", None), lambda _: asyncio.Protocol(), ssl.create_default_context, cast("Any", None))
+    whole = hello("127.0.0.1")
+    assert door.look(whole[:1]) == 9
+    assert door.look(whole[:100]) == len(whole)
+    assert callable(door.look(whole))
+    with pytest.raises(Refusal):
+        door.look(b"GET / HTTP/1.1")
