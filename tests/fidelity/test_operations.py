@@ -52,6 +52,7 @@ def test_every_operation_has_the_same_answer(arena: Arena, sample: Sample) -> No
                 if situation == "there" and operation.method != "GET":
                     session.run(follow_up)  # shows what the operation left behind, field ownership included
                 session.clean(operations, "a")
+                session.compare_events_in_time(sample)
         session.compare_events([sample])
     session.check()
 
