@@ -1,8 +1,9 @@
 """Whether the functions of a controller are pure: run twice on the same facts, they return the same and change nothing.
 
 `checked` wraps a controller: every `observe`, `desire`, `judge`, `report` and `announce` is run twice, its results are
-compared, and so is all state that can be reached from these functions, before and after. What differs is appended to
-`found`. Metrics and the runtime's own sources of Kubernetes objects do not count: the runtime changes them.
+compared, and so is all state that can be reached from these functions, before and after. A memory is advanced twice:
+the second time changes nothing. What differs is appended to `found`. Metrics and the runtime's own sources of
+Kubernetes objects do not count: the runtime changes them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import functools
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from logging import Logger
 from typing import Any
@@ -20,8 +21,12 @@ from typing import Any
 import msgspec
 from prometheus_client.metrics import MetricWrapperBase
 
-from seamark_runtime.controller import Declaration
+from seamark_runtime.api.meta import Key
+from seamark_runtime.apply import Answers
+from seamark_runtime.calls import Results
+from seamark_runtime.controller import CollectionController, Declaration
 from seamark_runtime.follow import Follower
+from seamark_runtime.memory import Acknowledging, Memory
 from seamark_runtime.source import Informer
 from seamark_runtime.view import View
 
@@ -36,7 +41,9 @@ OUTSIDE = (
     asyncio.Lock,
     asyncio.Event,
 )
-FUNCTIONS = ("observe", "desire", "judge", "report", "announce")
+FAKES = ("tests.simulation", "tests.cluster", "seamark_cluster")
+LISTENERS = ("_listeners", "on_failure")  # of a source: they lead to the runtime, and through it to everything
+FUNCTIONS = ("observe", "desire", "judge", "announce")
 
 
 def state(*roots: Any) -> tuple[Any, ...]:
@@ -49,7 +56,7 @@ def state(*roots: Any) -> tuple[Any, ...]:
         value = todo.popleft()
         if isinstance(value, PLAIN):
             found.append(value)
-        elif isinstance(value, OUTSIDE):
+        elif is_outside(value):
             found.append(type(value).__name__)
         elif id(value) in known:
             found.append(("seen", known[id(value)]))
@@ -60,6 +67,11 @@ def state(*roots: Any) -> tuple[Any, ...]:
             found.append((type(value).__qualname__, len(inside)))
             todo.extend(inside)
     return tuple(found)
+
+
+def is_outside(value: Any) -> bool:
+    """Whether it is not state of a controller: the runtime's own, a metric, or a fake of what is remote."""
+    return isinstance(value, OUTSIDE) or type(value).__module__.startswith(FAKES)
 
 
 def parts(value: Any) -> Iterator[Any]:
@@ -92,7 +104,7 @@ def attributes(value: Any) -> Iterator[Any]:
         slots = getattr(kind, "__slots__", ())
         names.update(dict.fromkeys((slots,) if isinstance(slots, str) else slots))
     for name in names:
-        if name not in ("__dict__", "__weakref__"):
+        if name not in ("__dict__", "__weakref__", *LISTENERS):
             yield name
             yield getattr(value, name, None)
 
@@ -102,30 +114,79 @@ def same(first: Any, second: Any) -> bool:
     return bool(first == second) or state(first) == state(second)
 
 
-def checked(declared: Declaration, found: list[str]) -> Declaration:
-    """The controller with functions that are tried twice each."""
+def checked(declared: Declaration, found: list[str], due: Callable[[], bool] = lambda: True) -> Declaration:
+    """The controller with functions that are tried twice each, whenever a check is `due`."""
+    twice = _Twice(declared, found, due)
     wrapped: dict[str, Any] = {
-        name: _twice(declared, name, getattr(declared, name), found)
+        name: twice.function(name, getattr(declared, name))
         for name in FUNCTIONS
         if getattr(declared, name, None) is not None
     }
+    if isinstance(declared, CollectionController):
+        wrapped["outputs"] = tuple(
+            replace(output, report=twice.function(f"report on {output.collection.name}", output.report))
+            for output in declared.outputs
+        )
+    if declared.memory is not None:
+        wrapped["memory"] = twice.memory(declared.memory)
     return replace(declared, **wrapped)
 
 
-def _twice(declared: Declaration, name: str, function: Callable[..., Any], found: list[str]) -> Callable[..., Any]:
-    roots = [getattr(declared, other) for other in FUNCTIONS if getattr(declared, other, None) is not None]
+class _Twice:
+    def __init__(self, declared: Declaration, found: list[str], due: Callable[[], bool]) -> None:
+        self._name = declared.name
+        self._found = found
+        self._due = due
+        self._roots = [getattr(declared, name) for name in FUNCTIONS if getattr(declared, name, None) is not None]
+        if isinstance(declared, CollectionController):
+            self._roots += [output.report for output in declared.outputs]
+        self._roots.append(declared.memory)
 
-    def tried(*arguments: Any) -> Any:
-        before = state(*roots)
-        first = function(*map(_copy, arguments))
-        if state(*roots) != before:
-            found.append(f"{declared.name}: {name} changes state")
-        second = function(*arguments)
-        if not same(first, second):
-            found.append(f"{declared.name}: {name} returns something else the second time")
-        return second
+    def function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def tried(*arguments: Any) -> Any:
+            if not self._due():
+                return function(*arguments)
+            before = state(*self._roots)
+            first = function(*map(_copy, arguments))
+            if state(*self._roots) != before:
+                self._found.append(f"{self._name}: {name} changes state")
+            second = function(*arguments)
+            if not same(first, second):
+                self._found.append(f"{self._name}: {name} returns something else the second time")
+            return second
 
-    return tried
+        return tried
+
+    def memory(self, memory: Memory) -> Memory:
+        """Its transition, and an acknowledgement, change nothing when they are called again on the same facts."""
+        return _TwiceAdvanced(memory, self._again)
+
+    def _again(self, transition: Callable[..., None], *arguments: Any) -> None:
+        if not self._due():
+            transition(*arguments)
+            return
+        transition(*map(_copy, arguments))
+        before = state(*self._roots)
+        transition(*arguments)
+        if state(*self._roots) != before:
+            name = "advance" if isinstance(arguments[0], View) else "acknowledgement"
+            self._found.append(f"{self._name}: a second {name} changes the memory")
+
+
+@dataclass(frozen=True)
+class _TwiceAdvanced:
+    memory: Memory
+    again: Callable[..., None]
+
+    def advance(self, view: View, subject: Any, results: Results) -> None:
+        self.again(self.memory.advance, view, subject, results)
+
+    def forget(self, key: Key) -> None:
+        self.memory.forget(key)
+
+    def acknowledge(self, seen: Any, answers: Answers) -> None:
+        if isinstance(self.memory, Acknowledging):
+            self.again(self.memory.acknowledge, seen, answers)
 
 
 def _copy(argument: Any) -> Any:

@@ -177,7 +177,7 @@ def _status(now: State, _before: State | None) -> Iterator[str]:
             yield f"{name} is {condition.get('status')!r}"
 
 
-@rule(4, "A condition's reason is one word of at most 1024 characters, and never empty.")
+@rule(4, "A condition's reason is a single identifier of at most 1024 characters, and never empty.")
 def _reason(now: State, _before: State | None) -> Iterator[str]:
     for (_, name), condition in now.conditions().items():
         reason = str(condition.get("reason", ""))
@@ -185,7 +185,7 @@ def _reason(now: State, _before: State | None) -> Iterator[str]:
             yield f"the reason {reason[:80]!r} of {name} is not legal"
 
 
-@rule(5, "A condition's message has at most 32768 characters, and one that is not True says something.")
+@rule(5, "A condition's message has at most 32768 characters, and is not empty unless the condition is True.")
 def _message(now: State, _before: State | None) -> Iterator[str]:
     for (_, name), condition in now.conditions().items():
         message = str(condition.get("message", ""))
@@ -195,7 +195,7 @@ def _message(now: State, _before: State | None) -> Iterator[str]:
             yield f"{name} is {condition.get('status')} and does not say why"
 
 
-@rule(6, "A type stands once in a list of conditions.")
+@rule(6, "A type occurs once in a list of conditions.")
 def _unique(now: State, _before: State | None) -> Iterator[str]:
     for conditions in now.lists().values():
         names = [condition.get("type") for condition in conditions]
@@ -239,7 +239,7 @@ def _goes_back(now: State, before: State | None) -> Iterator[str]:
             yield f"{place[1]} went from {old.get('lastTransitionTime')} back to {condition.get('lastTransitionTime')}"
 
 
-@rule(11, "No condition changed before the object was born: nothing is inherited from a namesake.")
+@rule(11, "No condition changed before the object was created: nothing is inherited from an older namesake.")
 def _born(now: State, _before: State | None) -> Iterator[str]:
     born = now.metadata.get("creationTimestamp")
     if not born:
@@ -257,7 +257,7 @@ def _moment(time: str) -> datetime:
 # ---- generations
 
 
-@rule(12, "Every condition names the generation it speaks of, from the first look on.")
+@rule(12, "Every condition names the generation it was observed for, from the first reconcile on.")
 def _generation(now: State, _before: State | None) -> Iterator[str]:
     for (_, name), condition in now.conditions().items():
         if "observedGeneration" not in condition and not _first_statement(condition):
@@ -279,7 +279,7 @@ def _back(now: State, before: State | None) -> Iterator[str]:
             yield f"{name or 'the status'} went from generation {known[name]} back to {observed}"
 
 
-@rule(15, "A status write speaks of one generation: on the status and on every condition of that writer.")
+@rule(15, "A status write is about one generation: on the status and on every condition of that writer.")
 def _together(now: State, before: State | None) -> Iterator[str]:
     observed = now.status.get("observedGeneration")
     if observed is None or before is None or before.status.get("observedGeneration") == observed:
@@ -324,7 +324,7 @@ def _observed(state: State) -> dict[str, int]:
 # ---- what readers make of it (kstatus, kubectl wait, Flux)
 
 
-@rule(17, "A new object is never Current to kstatus: nobody has looked yet.")
+@rule(17, "A new object is never Current to kstatus: it was not reconciled yet.")
 def _birth(now: State, before: State | None) -> Iterator[str]:
     conditions = now.conditions().values()
     untouched = all(_first_statement(condition) for condition in conditions)
@@ -345,7 +345,7 @@ def _current(now: State, _before: State | None) -> Iterator[str]:
 def _summary(now: State, _before: State | None) -> Iterator[str]:
     ready = now.summary()
     if ready is None or ready.get("status") != "True" or (now.ours is not None and "Ready" not in now.ours):
-        return  # whoever writes only parts is not the one who sums them up
+        return  # a writer of parts does not write the summary
     for (place, name), condition in now.conditions().items():
         bad = "True" if name in NEGATIVE else ("False", "Unknown")
         if not place and condition.get("status") in bad and name != "Ready":
@@ -359,7 +359,7 @@ def _both(now: State, _before: State | None) -> Iterator[str]:
         yield "it is Reconciling and Stalled"
 
 
-@rule(21, "A condition that was said once is not withdrawn without a word.")
+@rule(21, "A condition that was written once is not removed without a replacement.")
 def _withdrawn(now: State, before: State | None) -> Iterator[str]:
     if before is None or now.metadata.get("deletionTimestamp"):
         return

@@ -1,7 +1,7 @@
 """An event loop on which waiting takes no time.
 
-- `time()` stands still while anything can run, and jumps to the next timer when nothing can.
-- A program that waits for something that can never come is told so, instead of hanging.
+- `time()` does not advance while anything can run, and jumps to the next timer when nothing can.
+- A program that waits for something that can never come fails, instead of hanging.
 - The same program takes the same steps at the same times in every run.
 """
 

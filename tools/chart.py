@@ -18,8 +18,8 @@ import yaml
 
 import seamark
 from seamark.cli.families import FAMILIES
-from seamark.cli.policies import fence
-from seamark.families.dns.sources import SOURCES
+from seamark.cli.policies import status_policies
+from seamark.families.dns.sources.kinds import SOURCES
 from seamark.families.score.family import SCORE
 from seamark.lifecycle.parts import (
     TLS_SECRET,
@@ -75,17 +75,20 @@ def kinds() -> dict[str, dict[str, str]]:
 
 
 def fences() -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """By whether families run apart, and by family: who may say what in a status (`seamark policies`)."""
+    """By whether families run apart, and by family: which fields of a status each may write (`seamark policies`)."""
     together = (("score", SCORE[:-1]), *((family.name, (family,)) for family in USED if family not in SCORE[:-1]))
     with _environment({**HERE, "SEAMARK_LB_CLASS": "@class", "SEAMARK_GATEWAY_CONTROLLER_NAME": "@controller"}):
         return {
-            mode: {name: [_ours(one) for one in fence(families, "@namespace", account)] for name, families in together}
+            mode: {
+                name: [_ours(one) for one in status_policies(families, "@namespace", account)]
+                for name, families in together
+            }
             for mode, account in (("whole", NAME), ("split", f"{NAME}-{{family}}"))
         }
 
 
 def _ours(document: dict[str, Any]) -> dict[str, Any]:
-    """Named after the installation; and whoever lets everything go before an uninstall may speak for all of it."""
+    """Named after the installation; what releases everything before an uninstall may write for all of it."""
     leaving = f"'system:serviceaccount:@namespace:{NAME}-uninstall'"
     document["metadata"]["name"] = document["metadata"]["name"].replace("seamark", NAME, 1)
     spec = document["spec"]

@@ -1,7 +1,7 @@
 """The schema of the chart's values, from values.yaml itself: a default says the type, the comment above the meaning.
 
 - What is not in values.yaml is refused, with its name.
-- Settings of families are those that the code declares. What can't be told from a default is in `MORE`.
+- Settings of families are those that the code declares. What can't be derived from a default is in `MORE`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import yaml
 
 from seamark.families.bindings.settings import BindingsSettings
 from seamark.families.dns.settings import DnsSettings
-from seamark.families.dns.sources import SOURCES
+from seamark.families.dns.sources.kinds import SOURCES
 from seamark.families.gateway.settings import GatewaySettings
 from seamark.families.loadbalancer.settings import LoadBalancerSettings
 from seamark_edge.edge.settings import EdgeSettings
@@ -24,7 +24,7 @@ from seamark_runtime.settings import Settings
 
 Json = dict[str, Any]
 
-FREE: Json = {"type": "object"}  # Kubernetes itself says what is allowed
+FREE: Json = {"type": "object"}  # Kubernetes itself defines what is allowed
 OBJECTS: Json = {"type": "array", "items": {"type": "object"}}
 TEXTS: Json = {"type": "object", "additionalProperties": {"type": "string"}}
 PORT: Json = {"minimum": 0, "maximum": 65535}
@@ -37,7 +37,7 @@ SETTINGS: dict[str, type[msgspec.Struct]] = {
     "edge.settings": EdgeSettings,
     "forwarder.settings": ForwarderSettings,
 }
-# What the chart itself sets, from values of its own: not to be said twice.
+# What the chart itself sets, from values of its own: not to be set twice.
 SET_HERE = frozenset(
     (
         *("kubeconfig", "context", "families", "namespace", "lease", "leader_election", "health_address", "log_level"),

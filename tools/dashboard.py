@@ -13,17 +13,17 @@ P99 = 'histogram_quantile(0.99, sum by ({1}le) (rate({0}_bucket{{namespace=~"$na
 NOW = 'sum{1}({0}{{namespace=~"$namespace"}})'
 
 ROWS: dict[str, tuple[Panel, ...]] = {
-    "Is it well?": (
+    "Health": (
         ("Leaders", "One for each lease", "short", ((NOW.format("seamark_leader", " "), "leaders"),)),
         (
             "Kinds that can't be followed",
-            "What is said of these objects grows old",
+            "The status of these objects becomes stale",
             "short",
             ((NOW.format("seamark_watch_interrupted", " by (kind) "), "{{kind}}"),),
         ),
         (
             "Objects that can't be decoded",
-            "They are left alone",
+            "They are ignored",
             "short",
             ((NOW.format("seamark_unreadable_objects", " by (kind) "), "{{kind}}"),),
         ),
@@ -36,10 +36,10 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ((P99.format("seamark_event_to_status_seconds", "kind, "), "{{kind}}"),),
         ),
         ("Keys that wait", "For a worker", "short", (('seamark_queue_depth{namespace=~"$namespace"}', "{{pod}}"),)),
-        ("One pass, p99", "Over a key", "s", ((P99.format("seamark_reconcile_seconds", "kind, "), "{{kind}}"),)),
+        ("One reconcile, p99", "Of a key", "s", ((P99.format("seamark_reconcile_seconds", "kind, "), "{{kind}}"),)),
         (
-            "Passes by how they ended",
-            "Crashed is a fault of Seamark's own",
+            "Reconciles by outcome",
+            "Crashed is an internal error of Seamark",
             "ops",
             (
                 (
@@ -48,7 +48,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 ),
             ),
         ),
-        ("Writes to the API server", "None at rest", "ops", ((BY_KIND.format("seamark_writes_total"), "{{kind}}"),)),
+        ("Writes to the API server", "None when idle", "ops", ((BY_KIND.format("seamark_writes_total"), "{{kind}}"),)),
         ("Event loop lag, p99", "Too little CPU", "s", ((P99.format("seamark_loop_lag_seconds", "pod, "), "{{pod}}"),)),
     ),
     "Edge, agents, forwarders": (
@@ -63,7 +63,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
         (
             "Connections at the edge",
-            "By how they began",
+            "By outcome",
             "ops",
             ((ENDED.format("seamark_edge_connections_total"), "{{outcome}}"),),
         ),
@@ -75,7 +75,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
         (
             "Endpoints that agents hold",
-            "Or that were refused to them",
+            "Or that the edge refused",
             "short",
             ((NOW.format("seamark_agent_tunnels", " by (state) "), "{{state}}"),),
         ),
@@ -87,7 +87,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
         (
             "DNS records",
-            "Refused by the name server, or still to come",
+            "Refused by the name server, or pending",
             "short",
             (
                 (NOW.format("seamark_dns_refused_records", " "), "refused"),

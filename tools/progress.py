@@ -34,7 +34,7 @@ class Bar:
         self._out.flush()
 
     def finish(self, text: str) -> None:
-        """The step is over; says so in a line that stays."""
+        """The step is over; prints a line that stays."""
         self._out.write(("\r\x1b[K" if self._live else "") + text + "\n")
         self._out.flush()
         self._step = ""

@@ -23,7 +23,7 @@ from tools.progress import Bar
 ROOT = Path(__file__).parent.parent
 FETCH = "from seamark_cluster.commands.cluster import fetch; fetch()"
 GATEWAY = (
-    "from seamark.families.gateway.bundle import definitions; definitions(); "
+    "from seamark.gatewayapi.bundle import definitions; definitions(); "
     "from seamark_edge.dataplane.envoy.binary import install; install()"
 )
 SUITE = "from tests.conformance.suite import built; built()"

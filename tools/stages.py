@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools import setup
+from tools import descendants, setup
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +94,7 @@ def _succeeds(command: str, root: Path) -> bool:
     print(f"$ {command}", flush=True)
     binaries = root / ".venv" / "bin"
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
-    return subprocess.run(shlex.split(command), cwd=root, env=environment, check=False).returncode == 0
+    return descendants.wait(subprocess.Popen(shlex.split(command), cwd=root, env=environment)) == 0
 
 
 def report(outcomes: Sequence[Outcome]) -> str:
@@ -110,5 +111,16 @@ def report(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
+def program(names: Sequence[str], root: Path = setup.ROOT) -> int:
+    """`main` as a process of its own: however it ends, no process that it has started stays."""
+    descendants.adopt_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return main(names, root)
+    finally:
+        for command in descendants.end_all():
+            print(f"left behind, and ended: {command[:200]}", file=sys.stderr)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(program(sys.argv[1:]))

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 from seamark.cli.console import serve
-from seamark.console.evidence import Here
+from seamark.console.evidence import LocalEvidence
 from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.sample.family import GREETING
 from seamark_cluster.real.plane import ControlPlane, Options, User
@@ -90,7 +90,7 @@ def console(cluster: Cluster) -> Iterator[str]:
     address = f"127.0.0.1:{ports.reserve()}"
     loop = asyncio.new_event_loop()
     up = threading.Event()
-    witness = partial(Here, evidence=lambda _, key: [f"board of {key.name}: answered 2 s ago"])
+    witness = partial(LocalEvidence, evidence=lambda _, key: [f"board of {key.name}: answered 2 s ago"])
     task = loop.create_task(serve(address, connect(str(cluster.plane.kubeconfig)), up.set, witness))
     thread = threading.Thread(target=_drive, args=(loop, task))
     thread.start()

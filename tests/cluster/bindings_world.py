@@ -1,4 +1,4 @@
-"""The bindings family at work on a real API server: the edge is its twin in memory, the cluster's network is played."""
+"""The bindings family at work on a real API server: the edge is in memory, the cluster's network is a fake."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from seamark.families.bindings.certificates import Certificates, Life
-from seamark.families.bindings.controller import Means, controllers
-from seamark.families.bindings.family import CRDS
-from seamark.families.bindings.state import Settings
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.family import CRDS, controllers
+from seamark.families.bindings.model.certificates import Certificates, Life
+from seamark.families.bindings.model.options import Options
+from seamark.families.bindings.model.targets import parse
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_cluster.real.plane import ControlPlane
 from seamark_edge.api.bindings import BoundEndpoint
@@ -29,7 +28,7 @@ OURS = ("ServicesCreated", "ConnectivityVerified", "Ready")
 Json = dict[str, Any]
 
 
-class PlayedNetwork:
+class FakeNetwork:
     """What is behind the upstream Services, by the port of the target. `dialled` is who was tried."""
 
     def __init__(self) -> None:
@@ -48,24 +47,28 @@ class PlayedNetwork:
 class Bindings:
     """One installation: its own namespace, its own edge, and what people do and see."""
 
-    def __init__(self, plane: ControlPlane, settings: Settings, users: str) -> None:
+    def __init__(self, plane: ControlPlane, options: Options, users: str) -> None:
         self.plane = plane
-        self.settings = settings
+        self.options = options
         self.users = users  # a namespace of users
         self.edge: MemoryCalls = MemoryCalls()
-        self.network = PlayedNetwork()
+        self.network = FakeNetwork()
 
     @property
     def home(self) -> str:
-        return self.settings.namespace
+        return self.options.namespace
 
     @contextmanager
     def operating(
-        self, user: str = "operator", certificates: Certificates | None = None, **settings: Any
+        self, user: str = "operator", certificates: Certificates | None = None, **options: Any
     ) -> Iterator[Running]:
         """From here to the end of the block the operator works, with what it knows from the API server alone."""
-        means = Means(memory_edge(self.edge), certificates=certificates or PlainCertificates(), dial=self.network.dial)
-        declared = controllers(replace(self.settings, **settings), means)
+        declared = controllers(
+            replace(self.options, **options),
+            memory_edge(self.edge),
+            certificates=certificates or PlainCertificates(),
+            dial=self.network.dial,
+        )
         with running(self.plane, declared, user) as operator:
             yield operator
 
@@ -217,7 +220,7 @@ class PlainCertificates:
 
 @contextmanager
 def installation(
-    plane: ControlPlane, home: str, users: str, *, judged: bool = True, **settings: Any
+    plane: ControlPlane, home: str, users: str, *, judged: bool = True, **options: Any
 ) -> Iterator[Bindings]:
     """An installation on this plane; every state that a BoundEndpoint had must keep the rules of status.
 
@@ -225,8 +228,8 @@ def installation(
     """
     for crd in CRDS:
         install(plane, crd)
-    fast = Settings(namespace=home, poll=0.2, probe_every=1.0, probe_limit=3.0, shelf_life=60.0)
-    world = Bindings(plane, replace(fast, **settings), users)
+    fast = Options(namespace=home, poll=0.2, probe_every=1.0, probe_limit=3.0, shelf_life=60.0)
+    world = Bindings(plane, replace(fast, **options), users)
     if not judged:
         yield world
         return

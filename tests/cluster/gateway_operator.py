@@ -8,11 +8,10 @@ from typing import Any
 
 import yaml
 
-from seamark.families.gateway.bundle import definitions
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.features import SUPPORTED
-from seamark.families.gateway.options import Options
+from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
+from seamark.families.gateway.gatewayclass.features import SUPPORTED
+from seamark.families.gateway.model.options import Options
+from seamark.gatewayapi.bundle import definitions
 from seamark_cluster.real.plane import ControlPlane
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from tests.cluster.requests import eventually, install, request
@@ -42,7 +41,7 @@ def prepare(plane: ControlPlane) -> None:
 def operating(control: ControlPlane, plane: MemoryDataPlane | None = None, name: str = OURS) -> Iterator[Running]:
     ranges = ("192.0.2.0/24", "198.51.100.0/24")
     options = Options(addresses=ranges, features=SUPPORTED, counting=0.2, controller_name=name)
-    with running(control, controllers(plane or MemoryDataPlane(), options)) as at_work:
+    with running(control, controllers(options, plane or MemoryDataPlane())) as at_work:
         yield at_work
 
 

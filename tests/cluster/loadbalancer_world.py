@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.controllers import controllers
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.family import CRDS
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.family import CRDS, controllers
+from seamark.families.loadbalancer.model.options import Intervals, Options
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.providers.edge.shelf import Freshness
 from seamark_cluster.network.closed import NODE
 from seamark_cluster.real.plane import ControlPlane
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
@@ -33,7 +31,7 @@ from tests.cluster.score_operator import running_as
 from tests.edge.running import RunningEdge
 from tests.status_rules import check
 
-TIMING = Timing(poll=1.0, verify=5.0, shelf_life=15.0, spacing=0.1, linger=20.0, soon=0.5)
+TIMING = Intervals(poll=1.0, verify=5.0, shelf_life=15.0, spacing=0.1, linger=20.0, soon=0.5)
 FRESHNESS = Freshness(TIMING.verify, TIMING.shelf_life)
 MERGE = "application/merge-patch+json"
 AGENT = "from seamark.cli.agent import app; app()"
@@ -196,7 +194,7 @@ def services_recorded(plane: ControlPlane, namespace: str) -> Iterator[Recorder]
 def operating(cluster: Balanced) -> Iterator[None]:
     """The operator, with exactly the rights that follow from what it declares."""
     provider = seamark_edge(cluster.edge.api_url, cluster.edge.api_key, freshness=FRESHNESS)
-    declared = controllers(provider, Options(cluster="test"), TIMING)
+    declared = controllers(Options(cluster="test", timing=TIMING), provider)
     with running_as(cluster.machine.plane, declared, account(cluster.machine.plane, declared)):
         yield
 

@@ -11,8 +11,6 @@ from random import Random
 from typing import Any
 
 from seamark.api.sample import Greeting
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
 from seamark_cluster.real.audit import Entry
 from seamark_cluster.real.plane import ControlPlane
@@ -28,6 +26,7 @@ from seamark_runtime.untrusted.names import received_path
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install
 from tests.cluster.rights import OPERATOR, granted, needed
+from tests.greetings import greeting_controller
 
 Json = dict[str, Any]
 OURS = ("Published", "Posted", "Ready")
@@ -138,7 +137,7 @@ async def operating(
     **settings: Any,
 ) -> AsyncIterator[Operator]:
     """Runs from here to the end of the block, where it stops in good order. By `url` it goes through a proxy."""
-    declared = [sample or controller(MemoryBoard())]
+    declared = [sample or greeting_controller()]
     chosen = Settings(**{"leader_election": False, "health_address": "", "stop_grace": 1.0, **settings})
     async with rightful(plane, user, needed(declared, chosen.namespace if chosen.leader_election else "")):
         transport = await HttpTransport(connection(plane, user, url)).open()

@@ -121,7 +121,7 @@ def test_a_person_without_rights(command: str, said: Said, installed: Running) -
         ("explain workload/nobody", "there is no Workload default/nobody", "kubectl get workloads -A"),
         ("explain workload", "names no object", "KIND/NAME"),
         ("explain service/a/b", "names no object", "KIND/NAME"),
-        ("score apply -f score.yaml -n nowhere", 'namespaces "nowhere" not found', "make it first"),
+        ("score apply -f score.yaml -n nowhere", 'namespaces "nowhere" not found', "create it first"),
         ("run --families unicorns", "there is no family 'unicorns'", "there are sample"),
         ("run --families sample", "there is no namespace seamark-system", "kubectl create namespace seamark-system"),
     ],

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
-from seamark.families.bindings.state import FINALIZER
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.ownership import FINALIZER
+from seamark.families.bindings.model.targets import parse
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.bindings_world import Bindings, installation
 from tests.cluster.operator_under_test import WRITES
@@ -144,7 +144,7 @@ def test_failure_5_a_second_installation_touches_nothing_of_the_first(
     other = f"other-{secrets.token_hex(4)}"
     assert request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": other}}).code == 201
     one = f"http://first.{world.users}"
-    second = Bindings(control_plane, replace(world.settings, namespace=other), world.users)
+    second = Bindings(control_plane, replace(world.options, namespace=other), world.users)
     second.install()
     with world.operating(), second.operating():
         world.agent(one)

@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from seamark.families.bindings.certificates import EcCertificates
-from seamark.families.bindings.state import FINALIZER, FORMER_FINALIZER
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.certificates import EcCertificates
+from seamark.families.bindings.model.ownership import FINALIZER, FORMER_FINALIZER
+from seamark.families.bindings.model.targets import parse
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
 from seamark_cluster.real.plane import ControlPlane

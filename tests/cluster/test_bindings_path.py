@@ -21,10 +21,9 @@ from typing import Any
 
 import pytest
 
-from seamark.families.bindings.controller import Means, controllers
-from seamark.families.bindings.family import CRDS
-from seamark.families.bindings.state import Settings
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.family import CRDS, controllers
+from seamark.families.bindings.model.options import Options
+from seamark.families.bindings.model.targets import parse
 from seamark.providers.edge.seamark import seamark_edge
 from tests.cluster.bindings_world import Bindings
 from tests.cluster.kubelet_machine import Machine, a_pod, endpoints, processes, python, running_machine
@@ -59,7 +58,7 @@ class WholePath:
         self.edge = edge
         self._stack = stack
         self._count = 0
-        self.world = Bindings(machine.plane, Settings(namespace=HOME), "shop")
+        self.world = Bindings(machine.plane, Options(namespace=HOME), "shop")
         self.upstream = stack.enter_context(service(echo))
 
     def agent(self, sdk: str) -> AgentProgram:
@@ -113,12 +112,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholePath]:
         machine.namespace(HOME)
         machine.namespace("shop")
         found = WholePath(machine, edge, stack)
-        settings = Settings(
-            namespace=HOME, poll=0.5, probe_every=1.0, probe_limit=5.0, edge_ca=Path(edge.ca).read_text()
-        )
-        means = Means(seamark_edge(edge.api_url, edge.api_key))
-        operator = stack.enter_context(running(machine.plane, controllers(settings, means)))
-        stack.callback(lambda: asyncio.run_coroutine_threadsafe(means.edge.close(), operator._loop).result(10))
+        options = Options(namespace=HOME, poll=0.5, probe_every=1.0, probe_limit=5.0, edge_ca=Path(edge.ca).read_text())
+        provider = seamark_edge(edge.api_url, edge.api_key)
+        operator = stack.enter_context(running(machine.plane, controllers(options, provider)))
+        stack.callback(lambda: asyncio.run_coroutine_threadsafe(provider.close(), operator._loop).result(10))
         found.world.install()
         for number in (1, 2):
             machine.apply(forwarder_pod(machine, f"forwarder-{number}"), namespace=HOME)

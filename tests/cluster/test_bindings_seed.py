@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.targets import parse
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.bindings_world import Bindings, installation
 from tests.cluster.requests import request

@@ -14,24 +14,23 @@ import pytest
 from seamark.api.dns import DNSEndpoint
 from seamark.api.sample import Greeting
 from seamark.api.score import Workload, WorkloadExposure, WorkloadPlan
-from seamark.families.bindings.controller import Means
-from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.family import CRDS as BINDINGS
-from seamark.families.bindings.state import Settings as BindingsSettings
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
+from seamark.families.bindings.family import controllers as bindings
+from seamark.families.bindings.model.options import Options as BindingsOptions
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.controllers import controllers as gateway
-from seamark.families.gateway.options import Options as GatewayOptions
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
-from seamark.families.loadbalancer.edge import Timing as EdgeTiming
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller as sample
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Intervals as EdgeTiming
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.families.sample.family import GREETING
-from seamark.families.score.crds import CRDS as SCORE
+from seamark.families.score.family import CRDS as SCORE
 from seamark.families.score.family import without_runtime
+from seamark.providers.board.memory import MemoryBoard
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_edge.api.bindings import BoundEndpoint
@@ -45,11 +44,12 @@ from tests.cluster.embedded_scene import HOME, Scene, living, store_with
 from tests.cluster.test_hostile_tenants import GATEWAY_KINDS
 from tests.cluster.weighing import remembered
 from tests.dns.running import until
+from tests.greetings import greeting_controller as sample
 
 ZONE = "example.test"
 MANY, TIMES = 40, 5
 HOLD = 0.2  # seconds for which a name or place stays its namespace's
-SWEPT = "Queue._heap"  # from time to time: tests/unit/core/test_queue.py
+SWEPT = "Queue._heap"  # from time to time: tests/unit/runtime/test_queue.py
 EDGE_TIMING = EdgeTiming(poll=0.1, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.1, hold=HOLD)
 
 
@@ -90,7 +90,7 @@ def services() -> Crowd:
         metadata = {"name": name, "namespace": "default", "annotations": notes}
         scene.store.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
-    declared = loadbalancer(memory_edge(), timing=EDGE_TIMING)
+    declared = loadbalancer(LoadBalancerOptions(timing=EDGE_TIMING), memory_edge())
     return Crowd(scene, declared, comes, lambda name: scene.delete(Service, name), (Service,))
 
 
@@ -101,7 +101,7 @@ def records() -> Crowd:
         record = {"dnsName": f"{name}.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}
         scene.make(DNSEndpoint, name, {"endpoints": [record]})
 
-    declared = dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,), hold=HOLD), Timing(spacing=0.05))
+    declared = dns(Options(Rules(zones=(ZONE,), hold=HOLD), Intervals(spacing=0.05)), MemoryProvider((ZONE,)))
     return Crowd(scene, declared, comes, lambda name: scene.delete(DNSEndpoint, name), (DNSEndpoint,))
 
 
@@ -121,7 +121,7 @@ def routes() -> Crowd:
         scene.delete(HTTPRoute, name)
         scene.delete(Service, name)
 
-    declared = gateway(MemoryDataPlane(), GatewayOptions(translating=0.05, counting=0.1))
+    declared = gateway(GatewayOptions(translating=0.05, counting=0.1), MemoryDataPlane())
     return Crowd(scene, declared, comes, goes, (HTTPRoute, Service))
 
 
@@ -153,7 +153,7 @@ def bound() -> Crowd:
     def comes(name: str) -> None:
         held[name] = edge.agent_holds(f"tcp://{name}.users:5432", bindings=("kubernetes",))
 
-    declared = bindings(BindingsSettings(namespace=HOME, poll=0.1), Means(memory_edge(edge), dial=_answers))
+    declared = bindings(BindingsOptions(namespace=HOME, poll=0.1), memory_edge(edge), dial=_answers)
     return Crowd(scene, declared, comes, lambda name: edge.endpoint_goes(held.pop(name)), (BoundEndpoint, Service))
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from seamark_cluster.commands.cluster import app, home, parse_user
+from seamark_cluster.commands.cluster import app, parse_user, state_directory
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import UserError
 
@@ -31,7 +31,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_up_status_kubeconfig_down(state: Path) -> None:
     assert "Kubernetes v1.36.3 is up at https://127.0.0.1:" in run("up", "--user", "alice=dev", "--no-controllers")
-    plane = ControlPlane.attach(home("default"))
+    plane = ControlPlane.attach(state_directory("default"))
     with pytest.raises(UserError, match="cluster default is up"):
         run("up")
     shown = run("status")
@@ -46,16 +46,16 @@ def test_up_status_kubeconfig_down(state: Path) -> None:
     result = CliRunner().invoke(app, ["status"])
     assert (result.exit_code, "not running" in result.output) == (1, True)
     assert run("down") == "cluster default is down\n"
-    assert not home("default").exists()
+    assert not state_directory("default").exists()
 
 
 def test_what_a_machine_left_when_it_went_down_is_replaced(state: Path) -> None:
     run("up", "--no-controllers")
-    plane = ControlPlane.attach(home("default"))
+    plane = ControlPlane.attach(state_directory("default"))
     for component in plane.components:
         component.kill()
     run("up", "--no-controllers")
-    assert ControlPlane.attach(home("default")).api_server.alive
+    assert ControlPlane.attach(state_directory("default")).api_server.alive
 
 
 def test_nothing_is_up(state: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller
+from seamark.providers.board.memory import MemoryBoard
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.operator_under_test import APPLY, MERGE, Api, on_real_api_server, operating, until, writes
 from tests.cluster.tcp_proxy import Arrived, Proxy, status
+from tests.greetings import greeting_controller
 
 
 def makes_config_map(arrived: Arrived) -> bool:
@@ -234,7 +234,7 @@ def test_a_deleted_object_takes_its_child_and_its_post_with_it(control_plane: Co
     board = MemoryBoard()
 
     async def test(api: Api) -> None:
-        async with operating(control_plane, sample=controller(board)):
+        async with operating(control_plane, sample=greeting_controller(board)):
             await api.greet("a", board="news")
             await until(lambda: api.ready("a"), "a is ready")
             assert list(board.posts.values()) == ["hello"]

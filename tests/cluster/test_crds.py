@@ -10,7 +10,7 @@ import pytest
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import SeamarkError
 from tests.cluster.requests import Answer, eventually, install, request
-from tests.unit.api.kinds import HARBOUR, LAMP
+from tests.unit.runtime.api.kinds import HARBOUR, LAMP
 
 NEW_YEAR = "2026-01-01T00:00:00Z"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark.families.gateway.bundle import definitions
+from seamark.gatewayapi.bundle import definitions
 from seamark_cluster.network.closed import ClosedNetwork
 from tests.cluster.embedded_cluster import running_cluster
 from tests.cluster.kubelet_machine import processes

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.controller import Timing, controllers
-from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.clock import SystemClock
@@ -88,7 +88,7 @@ def test_an_object_costs_one_mark_and_one_status_and_goes_with_its_records(
         return any(one["type"] == "Ready" and one["status"] == "True" for one in found)
 
     async def story() -> None:
-        declared = controllers(provider, Rules(zones=(ZONE,), owner="me"), Timing(spacing=0.05, poll=1.0))
+        declared = controllers(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.05, poll=1.0)), provider)
         async with running(control_plane, declared) as operator:
             mark = control_plane.audit.mark()
             made = await asyncio.to_thread(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.controller import Timing, controllers
-from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.memory import MemoryProvider
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.controller import Declaration
@@ -34,7 +34,7 @@ def other(control_plane: ControlPlane) -> Iterator[str]:
 
 
 def declared(provider: MemoryProvider) -> tuple[Declaration, ...]:
-    return controllers(provider, Rules(zones=(ZONE,), owner="me"), Timing(spacing=0.05, poll=1.0))
+    return controllers(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.05, poll=1.0)), provider)
 
 
 class Tenant:

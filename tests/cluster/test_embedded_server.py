@@ -13,8 +13,6 @@ from random import Random
 import pytest
 import uvloop
 
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
 from seamark_cluster.embedded import Store
 from seamark_cluster.real.binaries import find
@@ -26,6 +24,7 @@ from seamark_runtime.connection import connect
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
+from tests.greetings import greeting_controller
 
 GREETINGS = """
 apiVersion: sample.seamark.dev/v1alpha1
@@ -62,7 +61,7 @@ class Running:
             transport = await HttpTransport(connect(str(self.server.kubeconfig))).open()
             world = World(transport, SystemClock(), Random(1), "test")
             settings = Settings(leader_election=False, health_address="")
-            operator = Operator(world, [controller(MemoryBoard())], settings)
+            operator = Operator(world, [greeting_controller()], settings)
             self._tasks.append(asyncio.get_running_loop().create_task(self._run(operator, transport)))
 
         asyncio.run_coroutine_threadsafe(start(), self._loop).result(10)

@@ -15,25 +15,24 @@ import msgspec
 
 from seamark.api.sample import Greeting
 from seamark.api.score import Workload
-from seamark.families.bindings.controller import Means
-from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.family import CRDS as BINDINGS
-from seamark.families.bindings.state import Settings
-from seamark.families.bindings.targets import parse
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.controllers import controllers as gateway
-from seamark.families.gateway.fronts import Front
-from seamark.families.gateway.options import Options as GatewayOptions
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
+from seamark.families.bindings.family import controllers as bindings
+from seamark.families.bindings.model.options import Options
+from seamark.families.bindings.model.targets import parse
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals
+from seamark.families.dns.model.options import Options as DnsOptions
+from seamark.families.dns.model.rules import Rules
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Front
+from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller as sample
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.families.sample.family import GREETING
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.controller import Options as RuntimeOptions
-from seamark.families.score.runtime.controller import controllers as runtime
+from seamark.families.score.family import runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options as ScoreOptions
+from seamark.providers.board.memory import MemoryBoard
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_edge.api.bindings import BoundEndpoint
@@ -44,7 +43,8 @@ from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
+from seamark_runtime.resolver import Resolver
 from tests.cluster.bindings_world import PlainCertificates
 from tests.cluster.embedded_scene import HOME, Json, Scene, store_with
 from tests.cluster.test_hostile_tenants import (
@@ -58,6 +58,7 @@ from tests.cluster.test_hostile_tenants import (
     story,
 )
 from tests.dns.running import until
+from tests.greetings import greeting_controller as sample
 
 EVIL = "evil.example/x"
 BOUND = f"tcp://bound.{VICTIM}:9000"
@@ -77,15 +78,15 @@ class Victim:
     endpoint: str = ""  # at the edge, of an agent
 
     def declared(self) -> tuple[Declaration, ...]:
-        fast = Settings(namespace=HOME, poll=0.2)
+        fast = Options(namespace=HOME, poll=0.2)
         rules = Rules(zones=(ZONE,), owner="me", objects=frozenset(("service",)))
         options = GatewayOptions(addresses=("192.0.2.0/24",), front=Front(load_balancer_class="other"))
         return (
-            *bindings(fast, Means(memory_edge(self.edge), certificates=PlainCertificates(), dial=connected)),
-            *gateway(MemoryDataPlane(), options),
-            *(*without_runtime(), *runtime(RuntimeOptions(attempt=None))),
-            *loadbalancer(memory_edge(), timing=TIMING),
-            *dns(MemoryProvider((ZONE,)), rules, Timing(spacing=0.02, poll=1.0)),
+            *bindings(fast, memory_edge(self.edge), certificates=PlainCertificates(), dial=connected),
+            *gateway(options, MemoryDataPlane()),
+            *(*without_runtime(), *runtime_controllers(ScoreOptions(probes=False), Resolver())),
+            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()),
+            *dns(DnsOptions(rules, Intervals(spacing=0.02, poll=1.0)), MemoryProvider((ZONE,))),
             sample(MemoryBoard()),
         )
 
@@ -118,12 +119,12 @@ class Victim:
 def served(operator: Operator) -> Iterator[tuple[Declaration, Object]]:
     """Every child of every family, outside of the attacker's namespace."""
     for declared in operator.loop.router.controllers.values():
-        for kind in declared.children:
+        for kind in declared.writes.children:
             for child in operator.informers[kind].cache:
                 if (
                     kind.RESOURCE.namespaced
                     and child.metadata.namespace != ATTACKER
-                    and [*declared.ownership.owners(child)]
+                    and [*declared.writes.ownership.owners(child)]
                 ):
                     yield declared, child
 
@@ -164,7 +165,7 @@ def reconciled(operator: Operator) -> Iterator[list[Request]]:
     starts = router.reconcile_starts
 
     def noted(request: Request) -> None:
-        if router.controllers[request.controller].children:
+        if router.controllers[request.controller].writes.children:
             requests.append(request)
         starts(request)
 
@@ -221,7 +222,7 @@ def untouched(scene: Scene, copies: list[tuple[Declaration, type[Object], str]])
     checked = 0
     for declared, kind, name in copies:
         body = scene.get(kind, name, ATTACKER)
-        owners = declared.ownership.owners(msgspec.convert(body, kind))
+        owners = declared.writes.ownership.owners(msgspec.convert(body, kind))
         if any(isinstance(owner, Key) and owner.namespace == ATTACKER for owner in owners):
             continue
         assert "deletionTimestamp" not in body["metadata"], f"{declared.name} deleted {kind.RESOURCE.kind} {name}"

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import yaml
 
-from seamark.families.gateway.bundle import definitions
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.infrastructure import Cluster
-from seamark.families.gateway.options import Options
+from seamark.families.gateway.family import controllers
+from seamark.families.gateway.model.options import Cluster, Options
+from seamark.gatewayapi.bundle import definitions
 from seamark_edge.dataplane.envoy import binary
-from seamark_edge.dataplane.envoy.remote import Door, RemoteEnvoys
+from seamark_edge.dataplane.envoy.remote import RemoteEnvoys, XdsListener
 from tests.cluster.gateway_operator import Scene
 from tests.cluster.kubelet_machine import Machine, echo_deployment, running_machine
 from tests.cluster.requests import eventually
@@ -63,9 +62,9 @@ def test_a_gateway_is_served_by_pods_and_takes_them_along(tmp_path: Path) -> Non
     cluster = Cluster(namespace=NAMESPACE, xds=f"{XDS}:{PORT}", service_type="ClusterIP")
     with running_machine(table=table) as machine:
         prepare(machine, authority)
-        plane = RemoteEnvoys(Door(f"{NODE}:{PORT}", ours))
+        plane = RemoteEnvoys(XdsListener(f"{NODE}:{PORT}", ours))
         scene = Scene(machine.plane, "shop")
-        with running(machine.plane, controllers(plane, Options(cluster=cluster))):
+        with running(machine.plane, controllers(Options(cluster=cluster), plane)):
             scene.gateway("front")
             scene.route("front")
             eventually(lambda: programmed(scene) == "True/Programmed", "the gateway is programmed", 90)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamark.families.bindings.ownership import MANAGER, ROLE, TARGET, UPSTREAM, owner_labels
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.ownership import MANAGER, ROLE, TARGET, UPSTREAM, owner_labels
+from seamark.families.bindings.model.targets import parse
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.api.meta import Key
 from seamark_runtime.ownership import MANAGED_BY

@@ -22,22 +22,22 @@ from seamark.explain.meanings import meanings
 from seamark.explain.reader import Reader
 from seamark.explain.show import plain
 from seamark.explain.walk import explained
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.controllers import controllers as gateway
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.options import Options as GatewayOptions
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
-from seamark.families.loadbalancer.edge import Timing as EdgeTiming
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller as sample
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Intervals as EdgeTiming
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.families.sample.family import GREETING
-from seamark.families.score.crds import CRDS as SCORE
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.controller import controllers as runtime
+from seamark.families.score.family import CRDS as SCORE
+from seamark.families.score.family import runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options as ScoreOptions
+from seamark.providers.board.memory import MemoryBoard
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.embedded import EmbeddedTransport
@@ -53,10 +53,12 @@ from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute, Refere
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
+from seamark_runtime.resolver import Resolver
 from tests.cluster.embedded_scene import Json, Scene, living, store_with
 from tests.dns.running import until
+from tests.greetings import greeting_controller as sample
 from tests.simulation.gateway import KINDS
-from tests.unit.core.small_world import SmallWorld, world
+from tests.unit.runtime.small_world import SmallWorld, world
 
 MANY = 10_000
 MEGABYTE = "x" * 1_000_000
@@ -181,7 +183,9 @@ def big(scene: Scene, kind: type[Object], name: str, spec: Json) -> bool:
 
 def test_records_of_a_megabyte() -> None:
     scene = Scene(store_with(DNS_ENDPOINT, more=TENANTS))
-    declared = dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,), owner="me"), Timing(spacing=0.02, poll=1.0))
+    declared = dns(
+        Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.02, poll=1.0)), MemoryProvider((ZONE,))
+    )
 
     async def play(operator: Operator) -> None:
         record = {"dnsName": f"a.{ZONE}", "recordType": "TXT", "targets": ["x"]}
@@ -200,7 +204,7 @@ def test_records_of_a_megabyte() -> None:
 
 def test_endpoints_and_workloads_of_a_megabyte() -> None:
     scene = Scene(store_with(*LOADBALANCER, *SCORE, more=TENANTS))
-    declared = (*loadbalancer(memory_edge(), timing=TIMING), *without_runtime())
+    declared = (*loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), *without_runtime())
 
     async def play(operator: Operator) -> None:
         endpoint = {"url": "tcp://a.internal:1", "upstream": {"url": "tcp://web:80"}}
@@ -225,7 +229,7 @@ def test_endpoints_and_workloads_of_a_megabyte() -> None:
 def test_a_name_of_somebody_else_is_refused_without_a_word_about_them() -> None:
     scene = Scene(store_with(DNS_ENDPOINT, more=TENANTS))
     provider = MemoryProvider((ZONE,))
-    declared = dns(provider, Rules(zones=(ZONE,), owner="me"), Timing(spacing=0.02, poll=1.0))
+    declared = dns(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.02, poll=1.0)), provider)
 
     async def play(_operator: Operator) -> None:
         spec = {"endpoints": [{"dnsName": f"www.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}]}
@@ -275,7 +279,7 @@ def test_a_host_of_somebody_else_is_not_had_by_a_forged_annotation() -> None:
         assert f"{host}:443" not in urls(ATTACKER)
         assert VICTIM not in json.dumps(scene.get(Service, "web", ATTACKER)["status"])
 
-    story(scene, loadbalancer(memory_edge(), timing=TIMING), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
 
 
 def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is_refused() -> None:
@@ -304,7 +308,7 @@ def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is
         scene.delete(Service, "web", VICTIM)
         await until(lambda: created("squatter").get("reason") == "Pending", "the address is free again")
 
-    story(scene, loadbalancer(memory_edge(), timing=replace(TIMING, hold=1.0)), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=replace(TIMING, hold=1.0)), memory_edge()), play)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +322,7 @@ def test_an_upstream_at_the_metadata_address_is_refused_and_told(url: str) -> No
         await until(lambda: said(scene, AgentEndpoint, "ssrf", "Ready", ATTACKER) == "False", "it is told")
         assert scene.condition(AgentEndpoint, "ssrf", "EndpointCreated", ATTACKER)["reason"] == "ConfigurationError"
 
-    story(scene, loadbalancer(memory_edge(), timing=TIMING), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
 
 
 # ---- references into the namespace of somebody else
@@ -363,7 +367,7 @@ def test_an_upstream_of_another_namespace_needs_a_grant_and_goes_with_it(host: s
         scene.delete(ReferenceGrant, "lets", VICTIM)
         await until(lambda: shown().get("reason") == "ConfigurationError", "it is revoked")
 
-    story(scene, loadbalancer(memory_edge(), timing=TIMING), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
 
 
 def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None:
@@ -378,7 +382,7 @@ def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None
         scene.make(HTTPRoute, "route", spec, ATTACKER)
         await granted_and_revoked(scene, "HTTPRoute", "Service", lambda: parent(scene, "ResolvedRefs"))
 
-    story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
 
 
 def certified(scene: Scene, secret: str) -> None:
@@ -403,7 +407,7 @@ def test_a_certificate_of_another_namespace_needs_a_grant_and_goes_with_it(tmp_p
         certified(scene, "lent")
         await granted_and_revoked(scene, "Gateway", "Secret", lambda: listener(scene, "lent"))
 
-    story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
 
 
 def test_nobody_learns_which_secrets_another_namespace_has() -> None:
@@ -420,7 +424,7 @@ def test_nobody_learns_which_secrets_another_namespace_has() -> None:
         words = [listener(scene, name)["message"].replace(name, "NAME") for name in ("there", "none")]
         assert words[0] == words[1]
 
-    story(scene, gateway(MemoryDataPlane(), GatewayOptions()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
 
 
 # ---- a canary
@@ -461,8 +465,12 @@ def test_what_is_in_a_secret_shows_nowhere() -> None:
 
     log.configure("debug", out=lines)
     declared = (
-        *gateway(MemoryDataPlane(), GatewayOptions()),
-        *(*without_runtime(), *runtime(), *loadbalancer(memory_edge(), timing=TIMING)),
+        *gateway(GatewayOptions(), MemoryDataPlane()),
+        *(
+            *without_runtime(),
+            *runtime_controllers(ScoreOptions(), Resolver()),
+            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()),
+        ),
     )
     story(scene, declared, play)
     assert CANARY not in lines.getvalue()

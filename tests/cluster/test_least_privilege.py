@@ -20,18 +20,18 @@ import yaml
 from seamark.api.dns import DNSEndpoint
 from seamark.api.ngrokingress import Domain
 from seamark.cli.families import FAMILIES
-from seamark.families.bindings.controller import Means
-from seamark.families.bindings.controller import controllers as bindings
-from seamark.families.bindings.targets import parse
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.bundle import definitions
-from seamark.families.gateway.controllers import controllers as gateway
-from seamark.families.gateway.infrastructure import Cluster
-from seamark.families.gateway.options import Options as GatewayOptions
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
-from seamark.families.loadbalancer.service.state import Options as LoadBalancerOptions
+from seamark.families.bindings.family import controllers as bindings
+from seamark.families.bindings.model.targets import parse
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals
+from seamark.families.dns.model.options import Options as DnsOptions
+from seamark.families.dns.model.rules import Rules
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Cluster
+from seamark.families.gateway.model.options import Options as GatewayOptions
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
+from seamark.gatewayapi.bundle import definitions
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import memory_edge
@@ -146,7 +146,9 @@ def proven(plane: ControlPlane, user: str, declared: tuple[Declaration, ...]) ->
 
 def test_dns(plane: ControlPlane) -> None:
     world, zone = World(plane, "lp-dns"), "example.test"
-    declared = dns(MemoryProvider((zone,)), Rules(zones=(zone,), owner="me"), Timing(spacing=0.05, poll=1.0))
+    declared = dns(
+        DnsOptions(Rules(zones=(zone,), owner="me"), Intervals(spacing=0.05, poll=1.0)), MemoryProvider((zone,))
+    )
     with proven(plane, "dns", declared):
         spec = {"endpoints": [{"dnsName": f"www.{zone}", "recordType": "A", "targets": ["192.0.2.1"]}]}
         world.make(DNSEndpoint, "www", spec)
@@ -158,7 +160,7 @@ def test_dns(plane: ControlPlane) -> None:
 
 def test_loadbalancer(plane: ControlPlane) -> None:
     world, edge = World(plane, "lp-lb"), Edge(host="tcp.edge.test", domain="edge.test")
-    declared = loadbalancer(memory_edge(edge), LoadBalancerOptions(cluster="test"), TIMING)
+    declared = loadbalancer(LoadBalancerOptions(cluster="test", timing=TIMING), memory_edge(edge))
 
     def there(kind: type[Object], count: int) -> bool:
         hold(world, edge)
@@ -191,8 +193,10 @@ def hold(world: World, edge: Edge) -> None:
 def test_bindings(plane: ControlPlane) -> None:
     home, users = World(plane, "lp-bindings"), World(plane, "lp-users")
     with installation(plane, home.namespace, users.namespace, judged=False) as world:
-        means = Means(memory_edge(world.edge), certificates=PlainCertificates(), dial=world.network.dial)
-        with proven(plane, "bindings", bindings(world.settings, means)):
+        declared = bindings(
+            world.options, memory_edge(world.edge), certificates=PlainCertificates(), dial=world.network.dial
+        )
+        with proven(plane, "bindings", declared):
             world.install()
             url = f"tcp://db.{users.namespace}:5432"
             ident = world.agent(url)
@@ -226,7 +230,7 @@ def test_gateway(plane: ControlPlane) -> None:
     World(plane, "lp-gateway")
     scene = Scene(plane, "lp-gateway")
     options = GatewayOptions(addresses=("192.0.2.0/24",), counting=0.2)
-    with proven(plane, "gateway", gateway(MemoryDataPlane(), options)):
+    with proven(plane, "gateway", gateway(options, MemoryDataPlane())):
         classes = f"{GROUP}/gatewayclasses"
         eventually(lambda: request(plane, "GET", f"{classes}/kgateway").code == 200, "the class is made", PATIENCE)
         labels = request(plane, "GET", f"{classes}/kgateway").body["metadata"]["labels"]
@@ -246,7 +250,7 @@ def test_gateway_with_pods(plane: ControlPlane) -> None:
     World(plane, "lp-home")
     scene = Scene(plane, "lp-pods")
     cluster = Cluster(namespace="lp-home", service_type="ClusterIP")
-    declared = gateway(MemoryDataPlane(), GatewayOptions(cluster=cluster, controller_name="example.com/pods"))
+    declared = gateway(GatewayOptions(cluster=cluster, controller_name="example.com/pods"), MemoryDataPlane())
     (pods,) = [one for one in declared if one.name == "gateway-infrastructure"]
     body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": "pods"}}
     made = request(plane, "POST", f"{GROUP}/gatewayclasses", {**body, "spec": {"controllerName": "example.com/pods"}})

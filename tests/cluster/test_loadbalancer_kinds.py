@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.controllers import controllers
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.family import CRDS
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.family import CRDS, controllers
+from seamark.families.loadbalancer.model.options import Intervals, Options
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_cluster.real.plane import ControlPlane
@@ -28,7 +26,7 @@ MERGE = "application/merge-patch+json"
 UPSTREAM = {"url": "tcp://web:80"}
 POLICY = {"inline": {"on_tcp_connect": []}, "targetRef": {"name": "x"}}
 SERVER = {"serverCertificateRef": {"name": "x"}}
-TIMING = Timing(poll=0.5, verify=5.0, shelf_life=20.0, spacing=0.05, linger=20.0, soon=0.2)
+TIMING = Intervals(poll=0.5, verify=5.0, shelf_life=20.0, spacing=0.05, linger=20.0, soon=0.2)
 
 
 class Edge(MemoryCalls):
@@ -105,7 +103,7 @@ def test_a_tcp_service_costs_five_writes_and_columns_tell(plane: ControlPlane, n
         return False
 
     async def story() -> None:
-        declared = controllers(memory_edge(calls), Options(cluster="test"), TIMING)
+        declared = controllers(Options(cluster="test", timing=TIMING), memory_edge(calls))
         async with running(plane, declared) as operator:
             mark = plane.audit.mark()
             body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}

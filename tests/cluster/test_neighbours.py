@@ -17,22 +17,22 @@ from seamark.api.dns import DNSEndpoint
 from seamark.api.score import Workload, WorkloadExposure
 from seamark.explain.reader import Reader
 from seamark.explain.summary import summarise
-from seamark.families.bindings.controller import Means
-from seamark.families.bindings.controller import controllers as bindings
 from seamark.families.bindings.family import CRDS as BINDINGS
-from seamark.families.bindings.state import Settings as BindingsSettings
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
+from seamark.families.bindings.family import controllers as bindings
+from seamark.families.bindings.model.options import Options as BindingsOptions
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.controllers import controllers as gateway
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.options import Options as GatewayOptions
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
-from seamark.families.score.crds import CRDS as SCORE
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.controller import controllers as runtime
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
+from seamark.families.score.family import CRDS as SCORE
+from seamark.families.score.family import runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options as ScoreOptions
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.embedded import EmbeddedTransport
@@ -43,6 +43,7 @@ from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark_runtime.api.meta import Object
 from seamark_runtime.controller import Declaration
+from seamark_runtime.resolver import Resolver
 from tests.cluster.embedded_scene import HOME, Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.simulation.gateway import KINDS
@@ -71,18 +72,18 @@ def condition(kind: str, word: str) -> list[Json]:
 def loadbalancer_case() -> Case:
     spec = {"type": "LoadBalancer", "loadBalancerClass": "ngrok", "ports": [{"port": 80}]}
     one, two = ({"ingress": [{"ip": f"192.0.2.{number}", "ipMode": "VIP"}]} for number in (1, 2))
-    declared, claim = loadbalancer(memory_edge()), "loadBalancerClass ngrok"
+    declared, claim = loadbalancer(LoadBalancerOptions(), memory_edge()), "loadBalancerClass ngrok"
     return Case(declared, LOADBALANCER, Service, spec, "loadBalancer", (one, two), claim)
 
 
 def bindings_case() -> Case:
-    declared = bindings(BindingsSettings(), Means(memory_edge()))
+    declared = bindings(BindingsOptions(), memory_edge())
     spec, claim = {"binding": {"endpointSelectors": ["true"]}}, "KubernetesOperator seamark-system/seamark"
     return Case(declared, BINDINGS, KubernetesOperator, spec, "id", ("one", "two"), claim, HOME, single=True)
 
 
 def gateway_case() -> Case:
-    declared = gateway(MemoryDataPlane(), GatewayOptions())
+    declared = gateway(GatewayOptions(), MemoryDataPlane())
     crds = (*(CRD(kind=kind) for kind in KINDS), TRAFFIC_POLICY)
     spec, claim = {"controllerName": "kgateway.dev/kgateway"}, "controllerName kgateway.dev/kgateway"
     values = (condition("Accepted", "one"), condition("Accepted", "two"))
@@ -98,7 +99,7 @@ def runtime_case() -> Case:
     crds = (*SCORE, *(CRD(kind=kind) for kind in (Gateway, HTTPRoute)), DNS_ENDPOINT)
     spec = {"workloadRef": {"name": "seamark"}, "observedWorkloadGeneration": 1, "runtimeClass": "kubernetes"}
     field, claim = "observedWorkloadGeneration", "runtimeClass kubernetes"
-    return Case(runtime(), crds, WorkloadExposure, spec, field, (7, 8), claim)
+    return Case(runtime_controllers(ScoreOptions(), Resolver()), crds, WorkloadExposure, spec, field, (7, 8), claim)
 
 
 CASES = (loadbalancer_case, bindings_case, gateway_case, score_case, runtime_case)
@@ -153,7 +154,7 @@ def test_the_object_that_another_controller_overwrites_is_left_alone_and_no_othe
             await until(lambda: operator.quiet, "nothing is left to do")
             assert standing(case.values[1]), "the other controller's value stands"
             summary = await summarise(Reader(EmbeddedTransport(scene.store)))
-            assert [case.claim in one for one in summary.rivals] == [True]
+            assert [case.claim in one for one in summary.competing] == [True]
             if not case.single:
                 scene.make(case.kind, "other", case.spec, case.namespace)
                 await until(lambda: written(scene, case, "other"), "one object stops no other")
@@ -206,7 +207,7 @@ def test_two_that_write_records_under_one_owner_id_notice_each_other() -> None:
     async def story() -> None:
         async with AsyncExitStack() as stack:
             for number, scene in enumerate(scenes):
-                declared = dns(provider, rules, Timing(spacing=0.02, poll=0.1))
+                declared = dns(Options(rules, Intervals(spacing=0.02, poll=0.1)), provider)
                 await stack.enter_async_context(living(scene.store, declared))
                 records = [{"dnsName": f"w{number}.{zone}", "recordType": "A", "targets": ["192.0.2.1"]}]
                 scene.make(DNSEndpoint, "records", {"endpoints": records})

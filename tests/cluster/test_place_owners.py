@@ -17,12 +17,10 @@ from typing import Any
 
 import pytest
 
-from seamark.families.loadbalancer.controllers import controllers
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.family import CRDS
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.family import CRDS, controllers
+from seamark.families.loadbalancer.model.options import Intervals, Options
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.providers.edge.shelf import Freshness
 from seamark_cluster.real.plane import ControlPlane
 from seamark_edge.agent.cluster import agent_grants
 from tests.cluster.requests import install, request
@@ -32,7 +30,7 @@ from tests.edge.running import RunningEdge
 from tests.edge.services import dial, eventually, read_all, says, service
 
 AGENT = "alice"
-TIMING = Timing(poll=1.0, verify=5.0, shelf_life=15.0, spacing=0.1, linger=2.0, soon=0.5, hold=15.0)
+TIMING = Intervals(poll=1.0, verify=5.0, shelf_life=15.0, spacing=0.1, linger=2.0, soon=0.5, hold=15.0)
 CONNECTIONS = 40
 TERMINATE = {"on_tcp_connect": [{"actions": [{"type": "terminate-tls"}]}]}
 
@@ -141,7 +139,10 @@ def tenants(control_plane: ControlPlane, edge: RunningEdge) -> Iterator[tuple[Te
         install(control_plane, crd)
     provider = seamark_edge(edge.api_url, edge.api_key, freshness=Freshness(TIMING.verify, TIMING.shelf_life))
     both = Tenant(control_plane, edge), Tenant(control_plane, edge)
-    with running(control_plane, controllers(provider, Options(cluster="test"), TIMING)), agent(control_plane, edge):
+    with (
+        running(control_plane, controllers(Options(cluster="test", timing=TIMING), provider)),
+        agent(control_plane, edge),
+    ):
         yield both
     for tenant in both:
         request(control_plane, "DELETE", f"/api/v1/namespaces/{tenant.namespace}")

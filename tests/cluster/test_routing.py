@@ -139,9 +139,9 @@ def test_names_are_answered_on_both_transports(machine: Machine, shop: str, tcp:
 
 
 def test_an_external_name_inside_the_cluster_leads_there_from_a_pod(machine: Machine, shop: str) -> None:
-    client = a_pod("asker", {"args": ["get", "http://outside/by-cname"]}, restartPolicy="Never")
+    client = a_pod("referrer", {"args": ["get", "http://outside/by-cname"]}, restartPolicy="Never")
     machine.apply(client, namespace=shop)
-    assert json.loads(machine.ended(shop, "asker"))["path"] == "/by-cname"
+    assert json.loads(machine.ended(shop, "referrer"))["path"] == "/by-cname"
 
 
 def throughput(host: str, port: int, seconds: float) -> float:

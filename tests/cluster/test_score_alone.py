@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import MIRROR, RUNTIME
+from seamark.families.score.family import CRDS, MIRROR, RUNTIME
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_kubernetes import Kubernetes

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.authority import documents
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE, without_runtime
+from seamark.families.score.authority.roles import documents
+from seamark.families.score.family import CRDS, SCORE, without_runtime
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import Answer, eventually, install, request
 from tests.cluster.score_operator import MERGE, Cluster, running, running_as, send_as
@@ -55,7 +54,7 @@ def plane() -> Iterator[ControlPlane]:
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
         config = {"metadata": {"name": "orchestrator-config"}, "data": {"config.yaml": ECS}}
         assert request(plane, "POST", f"/api/v1/namespaces/{SYSTEM}/configmaps", config).code == 201
-        for document in documents(SYSTEM):
+        for document in documents(SCORE, SYSTEM):
             made = request(plane, "POST", f"{PATHS[document['kind']]}?fieldValidation=Strict", document)
             assert made.code == 201, made.body
         runtime = {"metadata": {"name": "ecs"}}

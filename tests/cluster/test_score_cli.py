@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from seamark.cli.score import app
-from seamark.families.score.crds import WORKLOAD
+from seamark.families.score.family import WORKLOAD
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import UserError
 from tests.cluster.requests import install

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
+from seamark.families.score.family import CRDS, without_runtime
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_operator import Cluster, Running, running, truthful
@@ -141,7 +140,7 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
     ("spec", "words"),
     [
         ({"profile": "zorp"}, "there is no profile 'zorp'"),
-        ({"resources": {"x": {"type": "zorp"}}}, "resources.x.type: nobody provisions 'zorp'"),
+        ({"resources": {"x": {"type": "zorp"}}}, "resources.x.type: no provisioner for 'zorp'"),
         (
             {"containers": {"main": {"image": "a", "variables": {"A": "${resources.db.host}"}}}},
             "containers.main.variables.A: ${resources.db.host} names nothing",

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
+from seamark.families.score.family import CRDS, without_runtime
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_operator import Cluster, Running, running, truthful

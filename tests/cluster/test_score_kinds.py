@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.crds import CRDS, RESOURCE_CLAIM, WORKLOAD, WORKLOAD_EXPOSURE
+from seamark.families.score.family import CRDS, RESOURCE_CLAIM, WORKLOAD, WORKLOAD_EXPOSURE
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import Answer, install, request
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from seamark.api.score import Workload
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
+from seamark.families.score.family import CRDS, without_runtime
 from seamark_cluster.real.plane import ControlPlane, Options, User
 from tests.cluster.recorder import recorded
 from tests.cluster.requests import install, request

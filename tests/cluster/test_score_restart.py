@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
+from seamark.families.score.family import CRDS, without_runtime
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster, running

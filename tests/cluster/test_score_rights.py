@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.score.authority import CONTRACT, documents, needed
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
-from seamark.families.score.ownership import OWNER, PART_OF
-from seamark.families.score.runtime.state import MANAGER, NAMESPACE_LABEL, WORKLOAD_LABEL
+from seamark.families.score.authority.roles import CONTRACT, documents, needed
+from seamark.families.score.family import CRDS, SCORE
+from seamark.families.score.model.ownership import OWNER, PART_OF
+from seamark.families.score.model.runtime import MANAGER, NAMESPACE_LABEL, WORKLOAD_LABEL
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime import events
 from seamark_runtime.api.crd import CRD
@@ -46,7 +45,7 @@ def plane() -> Iterator[ControlPlane]:
         for crd in (*CRDS, *gateway_api, DNS_ENDPOINT):
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
-        for document in documents(SYSTEM):
+        for document in documents(SCORE, SYSTEM):
             made = request(plane, "POST", f"{PATHS[document['kind']]}?fieldValidation=Strict", document)
             assert made.code == 201, made.body
         yield plane

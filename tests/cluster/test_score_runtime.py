@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import SCORE
+from seamark.families.score.family import CRDS, SCORE
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
 from tests.cluster.score_kubernetes import Kubernetes

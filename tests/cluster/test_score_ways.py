@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.attempts import answers
-from seamark.families.score.runtime.controller import Options, controllers
-from seamark.families.score.runtime.state import Lookup, Probe
+from seamark.families.score.family import CRDS, runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options
+from seamark.families.score.remote import answers
+from seamark.families.score.workloadexposure.state import Lookup, Probe
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import Retry
+from seamark_runtime.resolver import Resolver
 from tests.cluster.gateway_operator import prepare
 from tests.cluster.requests import install
 from tests.cluster.score_kubernetes import Kubernetes
@@ -44,7 +44,9 @@ def at_work(control_plane: ControlPlane) -> Iterator[Running]:
     prepare(control_plane)  # the Gateway API's own kinds
     for crd in (*CRDS, DNS_ENDPOINT):
         install(control_plane, crd)
-    with running(control_plane, (*without_runtime(), *controllers(Options(attempt)))) as operator:
+    with running(
+        control_plane, (*without_runtime(), *runtime_controllers(Options(), Resolver(), attempt=attempt))
+    ) as operator:
         yield operator
 
 

@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from seamark.cli.score import app
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.attempts import answers
-from seamark.families.score.runtime.controller import Attempt, Options, controllers
-from seamark.families.score.runtime.state import Lookup, Probe
+from seamark.families.score.family import CRDS, Attempt, runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options
+from seamark.families.score.remote import answers
+from seamark.families.score.workloadexposure.state import Lookup, Probe
+from seamark_runtime.resolver import Resolver
 from tests.cluster.kubelet_machine import ECHO, Machine, killed_again_and_again, python, running_machine
 from tests.cluster.requests import install
 from tests.cluster.score_operator import Cluster, running
@@ -67,7 +67,9 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
     machine.apply(secret, namespace=space)
     (tmp_path / "score.yaml").write_text(SCORE_FILE)
     cluster = Cluster(plane, space)
-    with running(plane, (*without_runtime(), *controllers(Options(attempts(machine), inside=True)))):
+    with running(
+        plane, (*without_runtime(), *runtime_controllers(Options(inside=True), Resolver(), attempt=attempts(machine)))
+    ):
         arguments = ["apply", "-f", str(tmp_path / "score.yaml"), "-n", space, "--kubeconfig", str(plane.kubeconfig)]
         applied = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert applied.exit_code == 0, applied.output

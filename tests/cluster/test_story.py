@@ -27,9 +27,10 @@ from seamark.explain.kinds import named
 from seamark.explain.reader import Reader
 from seamark.explain.show import plain
 from seamark.explain.walk import explained
-from seamark.families.dns.controller import Timing, controllers
+from seamark.families.dns.family import controllers
+from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.settings import loaded, rules_of
-from seamark.families.gateway.bundle import definitions
+from seamark.gatewayapi.bundle import definitions
 from seamark.providers.dns.server import ServedMemory
 from seamark_cluster.commands.dev.command import cluster_settings
 from seamark_cluster.commands.dev.demo import Demo, Place
@@ -169,8 +170,10 @@ async def told(folder: Path, examples: list[Example], tale: Callable[[Story], No
         parts = Parts(print)
         parts.serve_names()
         provider = ServedMemory(("example.test",), HOST, int(parts.names.rpartition(":")[2]))
-        timing = Timing(spacing=0.1, poll=0.5, shelf_life=30.0)
-        dns = replace(FAMILIES["dns"], controllers=lambda: controllers(provider, rules_of(loaded(), provider), timing))
+        timing = Intervals(spacing=0.1, poll=0.5, shelf_life=30.0)
+        dns = replace(
+            FAMILIES["dns"], controllers=lambda: controllers(Options(rules_of(loaded(), provider), timing), provider)
+        )
         assert cluster.machine is not None
         names = f"{cluster.machine.dns}:{cluster.machine.dns_port}"
         place = Place(cluster.url, cluster.kubeconfig, HOST, names, folder)

@@ -14,14 +14,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.controller import controllers as dns
 from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
-from seamark.families.gateway.controllers import controllers as gateway
-from seamark.families.gateway.options import Options
-from seamark.families.loadbalancer.controllers import controllers as loadbalancer
+from seamark.families.dns.family import controllers as dns
+from seamark.families.dns.model.options import Intervals
+from seamark.families.dns.model.options import Options as DnsOptions
+from seamark.families.dns.model.rules import Rules
+from seamark.families.gateway.family import controllers as gateway
+from seamark.families.gateway.model.options import Options
 from seamark.families.loadbalancer.family import CRDS
+from seamark.families.loadbalancer.family import controllers as loadbalancer
+from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.real.plane import ControlPlane
@@ -38,16 +40,17 @@ from tests.cluster.score_operator import Running, running
 
 Json = dict[str, Any]
 ZONE = "example.test"
-TIMING = Timing(spacing=0.02, poll=1.0)
+TIMING = Intervals(spacing=0.02, poll=1.0)
 LEVELS = 1_200
 NESTED = b'{"a":' * LEVELS + b"1" + b"}" * LEVELS
 
 
 def declared(plane: MemoryDataPlane) -> tuple[Declaration, ...]:
+    rules = Rules(zones=(ZONE,), owner="me", types=frozenset(("A", "MX")))
     return (
-        *gateway(plane, Options(addresses=("192.0.2.0/24",), counting=0.2)),
-        *dns(MemoryProvider((ZONE,)), Rules(zones=(ZONE,), owner="me", types=frozenset(("A", "MX"))), TIMING),
-        *loadbalancer(memory_edge()),
+        *gateway(Options(addresses=("192.0.2.0/24",), counting=0.2), plane),
+        *dns(DnsOptions(rules, TIMING), MemoryProvider((ZONE,))),
+        *loadbalancer(LoadBalancerOptions(), memory_edge()),
     )
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
-from seamark.families.bindings.ports import Ports
-from seamark.families.gateway.translate import Memory
+from seamark.families.bindings.poll.ports import Ports
 from seamark.providers.dns.layered import Layered
 from seamark.providers.edge.memory import MemoryCalls
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_runtime.journal import Journal
 
-BOUNDED = (Journal, Layered, Memory, Ports)  # they forget by themselves, past a limit or after a while
+BOUNDED = (Journal, Layered, Ports)  # they forget by themselves, past a limit or after a while
 BESIDE = (type, Store, EmbeddedTransport, MemoryCalls)  # the world, and no memory of ours
 OURS = ("seamark", "tests")
 
@@ -44,6 +44,8 @@ def _inside(place: str, one: Any) -> Iterator[tuple[str, Any]]:
             yield place, one.__self__
         case FunctionType():
             yield from ((f"{place}()", cell.cell_contents) for cell in one.__closure__ or () if _filled(cell))
+        case partial():
+            yield from ((place, inner) for inner in (one.func, *one.args, *one.keywords.values()))
         case _ if type(one).__module__.startswith(OURS):
             for name in _attributes(one):
                 if hasattr(one, name):

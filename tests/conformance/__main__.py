@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from seamark.families.gateway.features import SUPPORTED
+from seamark.families.gateway.gatewayclass.features import SUPPORTED
 from tests.conformance.machine import Bench, running
 from tests.conformance.report import PROFILES, last_line
 from tests.conformance.suite import built

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from seamark.families.gateway.bundle import definitions
+from seamark.gatewayapi.bundle import definitions
 from seamark_cluster.network.closed import OUTSIDE
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.kubelet_machine import running_machine

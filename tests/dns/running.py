@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.controller import Timing, controllers
-from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.model import Provider
 from seamark_cluster.embedded import Pace, Store
 from seamark_cluster.embedded import Settings as StoreSettings
@@ -26,7 +26,7 @@ from seamark_runtime.untrusted.names import received_path
 from tests.cluster.embedded_scene import living
 from tests.status_rules import check
 
-TIMING = Timing(spacing=0.05, poll=0.2, shelf_life=3.0)
+TIMING = Intervals(spacing=0.05, poll=0.2, shelf_life=3.0)
 SETTINGS = Settings(leader_election=False, workers=16, stop_grace=1, health_address="")
 ALL_TYPES = frozenset(("A", "AAAA", "CNAME", "TXT", "SRV", "NS", "PTR", "MX", "NAPTR", "DNAME"))
 RESOURCE = "dnsendpoints.externaldns.k8s.io"
@@ -105,8 +105,10 @@ def cluster() -> Cluster:
 
 
 @asynccontextmanager
-async def operating(on: Cluster, provider: Provider, rules: Rules, timing: Timing = TIMING) -> AsyncIterator[Operator]:
-    async with living(on.store, controllers(provider, rules, timing), SETTINGS) as operator:
+async def operating(
+    on: Cluster, provider: Provider, rules: Rules, timing: Intervals = TIMING
+) -> AsyncIterator[Operator]:
+    async with living(on.store, controllers(Options(rules, timing), provider), SETTINGS) as operator:
         yield operator
     on.check()
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.rfc2136 import Rfc2136Provider

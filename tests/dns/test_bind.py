@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.rules import Policy, Rules
+from seamark.families.dns.model.options import Intervals
+from seamark.families.dns.model.rules import Policy, Rules
 from seamark.providers.dns.link import Server, TsigKey, tls_context
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark.providers.dns.txt import Names, Values
@@ -200,7 +200,7 @@ def test_five_thousand_records(bind: Bind) -> None:
             names = [f"r{number}-{index}.{ZONE}" for index in range(100)]
             world.apply(f"many{number}", *(endpoint(name, "A", "192.0.2.1") for name in names))
         everyone = [f"many{number}" for number in range(50)]
-        calm = Timing(spacing=0.5, poll=5.0, shelf_life=60.0)
+        calm = Intervals(spacing=0.5, poll=5.0, shelf_life=60.0)
         async with operating(world, Rfc2136Provider(bind.server(), ZONES), rules(), calm):
             await until(lambda: all(map(world.ready, everyone)), lambda: world.says("many0"), 120)
             assert bind.dig(f"r49-99.{ZONE}", "A") == ["192.0.2.1"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark.providers.dns.txt import Names, Values
 from tests.dns.running import cluster, endpoint, operating, until

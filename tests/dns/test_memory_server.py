@@ -11,7 +11,7 @@ import dns.message
 import dns.rcode
 import pytest
 
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.settings import DnsSettings, provider_of
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark_cluster.real.ports import Ports

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.link import TsigKey
 from seamark.providers.dns.model import Change, Moved, Part, Record
 from seamark.providers.dns.rfc2136 import Rfc2136Provider

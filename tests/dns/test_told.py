@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any
 
-from seamark.families.dns.once import answered
-from seamark.families.dns.rules import Rules, Selector
+from seamark.families.dns.model.rules import Rules, Selector
+from seamark.families.dns.oneshot.once import until_reported
 from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record
@@ -69,7 +69,7 @@ def test_failure_3_everything_that_is_not_served_says_why() -> None:
         name: world.says(name, "Accepted")[1:] for name in ("foreign", "outside", "excluded", "unmanaged", "unknown")
     }
     assert said == {
-        "foreign": ("NotOwned", f"foreign.{ZONE} A is on the name server already, and is nobody's we know"),
+        "foreign": ("NotOwned", f"foreign.{ZONE} A is on the name server already, without a valid ownership record"),
         "outside": (
             "Filtered",
             "spec.endpoints[0].dnsName: www.example.org is in none of the zones that are served here",
@@ -227,7 +227,7 @@ def test_a_sync_that_is_done_once_ends_with_the_names_of_those_that_are_not_serv
         world.apply("yes", endpoint(f"yes.{ZONE}", "A", "192.0.2.1"))
         world.apply("no", endpoint(f"no.{ZONE}", "A", "192.0.2.1"))
         async with operating(world, provider, rules()) as operator:
-            return await answered(operator, 20)
+            return await until_reported(operator, 20)
 
     left = asyncio.run(story())
     assert left == [f"default/no: Failed to sync: no.{ZONE} A: the server refused it (REFUSED)"]

@@ -13,8 +13,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from seamark.families.dns.dryrun import dry_run
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.rules import Rules
+from seamark.families.dns.oneshot.dryrun import dry_run
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Part, Record, RecordRefused, Unwritable
 from seamark.providers.dns.webhook import EVERYTHING, WebhookProvider

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.model.options import Intervals
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.webhook import WebhookProvider
 from tests.dns.hooks import Asked, Hook, Mode, Reply
 from tests.dns.running import TIMING, Cluster, cluster, endpoint, operating, until
@@ -49,7 +49,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(timeout: float = TIMEOUT, timing: Timing = TIMING) -> AsyncIterator[Scene]:
+async def scene(timeout: float = TIMEOUT, timing: Intervals = TIMING) -> AsyncIterator[Scene]:
     hook, world = Hook(), cluster()
     async with hook.serving() as url:
         provider = WebhookProvider(url, timeout=timeout, largest=LIMIT)
@@ -208,7 +208,7 @@ def test_odd_and_many_records_of_others_keep_nothing_from_being_served(foreign: 
     """Rule 33: what no name server could hold is left out; 10 MB are an answer like any other."""
 
     async def story() -> None:
-        async with scene(30.0, Timing(poll=5.0)) as at:  # 10 MB take seconds
+        async with scene(30.0, Intervals(poll=5.0)) as at:  # 10 MB take seconds
             at.hook.behave(beside(*foreign))
             at.apply("www")
             await at.ready("www", seconds=240)
@@ -281,7 +281,7 @@ def test_a_change_that_was_refused_is_tried_again_and_the_words_are_those_of_the
 
 def test_a_domain_filter_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules 5 and 39: a record that it kept out is served when it does not any more; garbage is told, and ends."""
-    monkeypatch.setattr("seamark.providers.dns.webhook.FILTER_KEEPS", 1.0)
+    monkeypatch.setattr("seamark.providers.dns.webhook.FILTER_SECONDS", 1.0)
 
     async def story() -> None:
         async with scene() as at:

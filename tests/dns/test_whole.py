@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from seamark.families.dns.controller import controllers
-from seamark.families.dns.once import answered
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.family import controllers
+from seamark.families.dns.model.options import Options
+from seamark.families.dns.model.rules import Rules
+from seamark.families.dns.oneshot.once import until_reported
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark_cluster.embedded import EmbeddedTransport
@@ -214,7 +215,7 @@ def test_without_the_crd_source_dnsendpoints_are_let_alone() -> None:
         world.store.create(service("far", {"hostname": f"far.{ZONE}"}, type="ExternalName", externalName="x.test"))
         async with operating(world, provider, rules(sources=frozenset(("service",)))) as operator:
             await until(lambda: provider.content(ZONE).at(f"far.{ZONE}"), "the Service has its name")
-            assert await answered(operator, 10) == []
+            assert await until_reported(operator, 10) == []
         assert "finalizers" not in world.get("www")["metadata"]
         assert provider.content(ZONE).at(f"www.{ZONE}") == ()
 
@@ -305,7 +306,7 @@ def test_failure_7_of_two_replicas_one_works_and_the_other_takes_over() -> None:
     def replica(name: str) -> tuple[Counting, Operator]:
         provider = Counting(shared)
         inside = World(EmbeddedTransport(world.store), SystemClock(), Random(1), name)
-        return provider, Operator(inside, controllers(provider, rules(), TIMING), settings)
+        return provider, Operator(inside, controllers(Options(rules(), TIMING), provider), settings)
 
     async def stop(task: asyncio.Task[None]) -> None:
         task.cancel()

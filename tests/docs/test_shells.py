@@ -1,4 +1,4 @@
-"""Completion in zsh and fish, and the kubectl plugin; bash is in tests/unit/cli."""
+"""Completion in zsh and fish, and the kubectl plugin; bash is in tests/unit/operator/cli."""
 
 from __future__ import annotations
 

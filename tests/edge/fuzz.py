@@ -73,8 +73,8 @@ def body(data: bytes) -> None:
     """A body of the REST API, as every resource reads it."""
     import msgspec  # noqa: PLC0415
 
-    from seamark_edge.edge.api import access, base, endpoints, operators, ranges, reserved  # noqa: PLC0415
     from seamark_edge.edge.errors import Refusal  # noqa: PLC0415
+    from seamark_edge.rest import access, base, endpoints, operators, ranges, reserved  # noqa: PLC0415
 
     try:
         raw = msgspec.json.decode(data)
@@ -84,7 +84,7 @@ def body(data: bytes) -> None:
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, base.Body):
                 with suppress(Refusal):
-                    base.said(base.read(raw, kind))
+                    base.set_fields(base.read(raw, kind))
 
 
 def session(data: bytes) -> None:

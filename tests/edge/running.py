@@ -117,5 +117,5 @@ class RunningEdge:
                 return error.code, json.loads(error.read() or b"null")
 
     def connection(self) -> dict[str, str]:
-        """What an agent program is told to connect with."""
+        """What an agent program connects with."""
         return {"address": self.address, "ca": self.ca, "token": self.token}

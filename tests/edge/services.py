@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 Talk = Callable[[socket.socket], None]
 
 
-_given: set[int] = set()  # a port is given once: nobody else may take it while its owner restarts
+_given: set[int] = set()  # a port is given once: no other process may take it while its owner restarts
 
 
 def free_port(count: int = 1) -> int:
@@ -35,7 +35,7 @@ def free_port(count: int = 1) -> int:
 
 
 def give_back(first: int, count: int = 1) -> None:
-    """Whoever had these ports is gone for good."""
+    """The former owner of these ports has ended."""
     _given.difference_update(range(first, first + count))
 
 
@@ -163,7 +163,7 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 class Wire:
-    """A way to an address that can be cut. New connections through it work at once, or when somebody is there again."""
+    """A way to an address that can be cut. New connections work at once, or when the address has a listener again."""
 
     def __init__(self, target: str) -> None:
         host, _, port = target.rpartition(":")

@@ -1,4 +1,4 @@
-"""What the edge is told to do with traffic holds for the official SDKs too: policies, addresses, TLS, labels."""
+"""What the edge is configured to do with traffic holds for the official SDKs too: policies, addresses, TLS, labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anonymous clients that never finish what they start keep nobody out who has a token or a key."""
+"""Anonymous clients that never finish what they start keep no client out that has a token or a key."""
 
 from __future__ import annotations
 

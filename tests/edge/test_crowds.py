@@ -1,4 +1,4 @@
-"""Many at once: silent connections by the ten thousand, downloads that nobody waits for any more."""
+"""Many at once: idle connections by the ten thousand, downloads that were abandoned."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def memory(edge: RunningEdge) -> int:
 
 @contextmanager
 def silent(port: int, count: int) -> Iterator[list[socket.socket]]:
-    """So many connections of one address that say nothing; some may be turned away as soon as they are opened."""
+    """So many connections of one address that send nothing; some may be turned away as soon as they are opened."""
     opened: list[socket.socket] = []
     try:
         for _ in range(count):
@@ -43,7 +43,7 @@ def silent(port: int, count: int) -> Iterator[list[socket.socket]]:
 
 @contextmanager
 def tunnel(edge: RunningEdge, agents: Start) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Somebody else's tunnel; calling it proves that it works."""
+    """Another user's tunnel; calling it proves that it works."""
     agent = agents("seamark")
     agent.must("connect", **edge.connection())
     with service(echo) as upstream:
@@ -65,19 +65,19 @@ def many_files() -> None:
     assert allow_many_files() > MANY + 1000, "the hard limit of open files is too low for this test"
 
 
-@pytest.mark.parametrize("door", ["tls_port", "http_port", "agent_port", "ingress_port", "tcp"])
+@pytest.mark.parametrize("listener", ["tls_port", "http_port", "agent_port", "ingress_port", "tcp"])
 def test_ten_thousand_silent_connections_of_one_address_are_turned_away_beyond_its_share(
-    own_edge: RunningEdge, agents: Start, door: str
+    own_edge: RunningEdge, agents: Start, listener: str
 ) -> None:
     with tunnel(own_edge, agents) as (url, works):
-        port = int(url.rpartition(":")[2]) if door == "tcp" else own_edge.ports[door]
+        port = int(url.rpartition(":")[2]) if listener == "tcp" else own_edge.ports[listener]
         before = memory(own_edge)
         with silent(port, MANY):
             works()
             with suppress(ConnectionResetError), silent(port, 1) as late:
                 assert [one.recv(1) for one in late] in ([], [b""])  # closed by the edge
             held = len(list(Path(f"/proc/{own_edge.process.pid}/fd").iterdir()))
-            assert held < 1024 * (2 if door == "tcp" else 1) + 200
+            assert held < 1024 * (2 if listener == "tcp" else 1) + 200
             assert memory(own_edge) - before < 1024 * 40_000
 
 

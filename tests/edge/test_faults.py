@@ -1,4 +1,4 @@
-"""Bad input, faults, attackers: a clear error or a closed connection, bounded memory, and everybody else goes on."""
+"""Bad input, faults, attackers: a clear error or a closed connection, bounded memory, and all others go on."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def memory(edge: RunningEdge) -> int:
 
 @pytest.fixture
 def other(edge: RunningEdge, agents: Start) -> Iterator[Callable[[], None]]:
-    """Somebody else's tunnel on the same edge; calling it proves that it works."""
+    """Another user's tunnel on the same edge; calling it proves that it works."""
     agent = agents("seamark")
     agent.must("connect", **edge.connection())
     with service(echo) as upstream:

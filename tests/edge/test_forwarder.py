@@ -18,12 +18,12 @@ from seamark.providers.edge.seamark import seamark_edge
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.agent import Agent, AgentSettings, Tunnel
 from seamark_edge.edge import ingress
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.forwarder.forwarder import Forwarder
 from seamark_edge.forwarder.identity import UNKNOWN
 from seamark_edge.forwarder.settings import ForwarderSettings
 from seamark_edge.model import OperatorSpec, Owner
+from seamark_edge.process.server import Edge
 from seamark_runtime.transport import HttpRequest
 from seamark_runtime.untrusted.names import received_path
 from tests.edge.services import echo, free_port, sends, service
@@ -204,7 +204,7 @@ def test_listeners_come_and_go_with_objects_and_a_port_leads_where_its_object_sa
                 await talk(listen, b"hello")
             await stand.bind("two", 2000, listen)
             await until(lambda: listen in stand.forwarder.listeners.ports, "it listens again")
-            with pytest.raises(ConnectionResetError):  # nobody holds it: and it is not the old one's
+            with pytest.raises(ConnectionResetError):  # no agent holds it: and it is not the old one's
                 await talk(listen, b"hello")
 
     story(tmp_path, tell)

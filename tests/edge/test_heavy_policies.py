@@ -1,4 +1,4 @@
-"""Agents and API callers that send policies that are expensive to check hold up nobody else."""
+"""Agents and API callers that send policies that are expensive to check hold up no one else."""
 
 from __future__ import annotations
 

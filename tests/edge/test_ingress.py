@@ -14,8 +14,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from seamark_edge.edge import authority
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.process.server import Edge
 from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PodIdentity, PreambleReader, frame
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram

@@ -1,4 +1,4 @@
-"""Policies and certificates on a running edge: refused when they are set, whoever sets them, and never a stall."""
+"""Policies and certificates on a running edge: refused when they are set, by any client, and never a stall."""
 
 from __future__ import annotations
 

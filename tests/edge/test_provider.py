@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from seamark.providers.edge.pace import Pace
+from seamark.providers.edge.ratelimiter import RateLimiter
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.rest import Door, RestCalls, Sender
+from seamark.providers.edge.rest import HttpClient, RestCalls, Sender
 from seamark.providers.edge.seamark import CAPABILITIES, seamark_edge
 from seamark_edge.model import Owner
 from seamark_runtime.errors import Refused
@@ -20,13 +20,13 @@ from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import free_port, give_back
 from tests.edge.tls import signing_request
-from tests.unit.providers.edge.contract import EdgeContract, World
+from tests.unit.operator.providers.edge.contract import EdgeContract, World
 
 
 class Lossy(Sender):
     """A way to the edge that can lose the reply to the next write."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: HttpClient) -> None:
         self.door = door
         self.lose = False
         self.requests = 0
@@ -53,7 +53,7 @@ class TestSeamarkEdge(EdgeContract):
         made: list[RemoteEdge] = []
 
         def provider() -> RemoteEdge:
-            made.append(RemoteEdge(RestCalls(lossy, Pace(100_000)), CAPABILITIES))
+            made.append(RemoteEdge(RestCalls(lossy, RateLimiter(100_000)), CAPABILITIES))
             return made[-1]
 
         def lose() -> None:
@@ -70,7 +70,7 @@ class TestSeamarkEdge(EdgeContract):
             asked = agent.ask("forward", url=url, upstream="tcp://127.0.0.1:1", name=name, generation=generation)
             assert "error" in asked
 
-        lossy = Lossy(Door(self.edge.api_url, self.edge.api_key))
+        lossy = Lossy(HttpClient(self.edge.api_url, self.edge.api_key))
         try:
             await self._clean(provider())
             csr, requests = lambda: signing_request()[0], lambda: lossy.requests
@@ -105,7 +105,7 @@ class TestSeamarkEdge(EdgeContract):
 
 
 def test_an_edge_without_a_free_address_refuses_and_says_what_to_do(tmp_path: Path) -> None:
-    """That is an answer and no outage: whoever asked can tell it to their users."""
+    """That is an answer and no outage: the caller can report it to its users."""
     port = free_port()
     edge = RunningEdge(tmp_path / "full", tcp_ports=f"{port}-{port}")
 

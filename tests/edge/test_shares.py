@@ -36,7 +36,7 @@ def owner(namespace: str, number: int) -> Owner:
 
 @contextlib.contextmanager
 def client_of(url: str, took: list[float]) -> Iterator[None]:
-    """Somebody who connects to this endpoint all the time."""
+    """A client that connects to this endpoint all the time."""
     over = threading.Event()
 
     def ask() -> None:
@@ -105,7 +105,7 @@ def test_one_namespace_does_not_use_up_the_operators_key(own_edge: RunningEdge, 
             took.clear()
             quiet, beside, done = asyncio.run(opened(own_edge))
     assert max(beside) <= 2 * quiet + 1
-    assert 20 < done < POLICIES  # its own share, and no more
+    assert 20 < done < POLICIES  # its own share, not more
     assert p99(took) <= before + 0.25
 
 

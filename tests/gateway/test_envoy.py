@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import aiohttp
+import pytest
 from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -21,8 +22,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy import binary, bootstrap
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.envoy.server import KEEPALIVE, KEEPALIVE_TIMEOUT
 from seamark_edge.dataplane.model import (
     Chain,
     Cluster,
@@ -189,6 +191,43 @@ def test_an_envoy_that_dies_comes_back_with_everything() -> None:
             assert await text(session, scene.url("/")) == (200, "one")
 
     with_envoy(test)
+
+
+def test_an_idle_envoy_stays_connected_however_often_it_pings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "KEEPALIVE", "0.3s")
+
+    async def test(scene: Scene) -> None:
+        await scene.program(scene.snapshot(("/", "one")))
+        for _ in range(30):
+            await asyncio.sleep(0.2)
+            assert connected(scene) == 1
+        assert arrivals(scene) == 1
+
+    with_envoy(test)
+
+
+def test_an_envoy_that_is_frozen_is_absent_within_its_keepalive_and_comes_back() -> None:
+    async def test(scene: Scene) -> None:
+        await scene.program(scene.snapshot(("/", "one")))
+        [pid] = envoys()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            async with asyncio.timeout(KEEPALIVE + KEEPALIVE_TIMEOUT + 3):
+                while connected(scene):
+                    await asyncio.sleep(0.05)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        async with asyncio.timeout(PATIENCE):
+            while not connected(scene):
+                await asyncio.sleep(0.05)
+        assert await scene.program(scene.snapshot(("/", "one"))) == Served(1)
+
+    with_envoy(test)
+
+
+def connected(scene: Scene) -> int:
+    fact = scene.plane.presence.get(GATEWAY, 0.0)
+    return fact.value.connected if isinstance(fact, Fresh) else 0
 
 
 def arrivals(scene: Scene) -> int:

@@ -21,7 +21,7 @@ from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.bootstrap import bootstrap, by_tls, tls_files
 from seamark_edge.dataplane.envoy.identity import Identity
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
-from seamark_edge.dataplane.envoy.remote import Door, RemoteEnvoys
+from seamark_edge.dataplane.envoy.remote import RemoteEnvoys, XdsListener
 from seamark_edge.dataplane.model import Snapshot
 from seamark_edge.dataplane.protocol import Served
 from seamark_runtime.api.meta import Key
@@ -57,7 +57,7 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def serving(certificates: Path, port: int) -> AsyncIterator[RemoteEnvoys]:
-    plane = RemoteEnvoys(Door(f"localhost:{port}", certificates))
+    plane = RemoteEnvoys(XdsListener(f"localhost:{port}", certificates))
     running = asyncio.ensure_future(plane.run())
     try:
         yield plane

@@ -16,9 +16,8 @@ from typing import Any
 
 import aiohttp
 
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.options import Options
+from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
+from seamark.families.gateway.model.options import Options
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
@@ -111,7 +110,7 @@ def whole(test: Callable[[Whole], Awaitable[None]], *, envoy: bool | Path = True
         store.create(TRAFFIC_POLICY.manifest())
         options = Options(addresses=(f"127.0.{random.randint(100, 250)}.0/24",), counting=0.1)
         program = envoy if isinstance(envoy, Path) else binary.install() if envoy else None
-        declared = controllers(LocalEnvoys(program), options)
+        declared = controllers(options, LocalEnvoys(program))
         settings = Settings(leader_election=False, health_address="", stop_grace=0, single_reads=1)
         operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, settings)
         running = asyncio.ensure_future(operator.run())

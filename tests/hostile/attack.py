@@ -1,10 +1,10 @@
 """Runs cases on the API server, many at once, and sees what comes of each.
 
-- A case's objects are made, watched until Seamark has said something or the deadline has passed, looked at from
+- A case's objects are made, watched until Seamark has reported something or the deadline has passed, looked at from
   outside, and deleted.
 - A process that ends stops everything: what was in flight is deleted, the process is started again, and the suspects
-  are tried one at a time, so that the blame is clear.
-- A case that seems silent is tried again, with few others: another one may have kept the operator busy.
+  are tried one at a time, so that the cause is clear.
+- A case without a report is tried again, with few others: another one may have kept the operator busy.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Attack:
         self.tally = Tally()
         self.cases: dict[str, Case] = {}  # by the name of their objects, all that were tried
         self._flying: dict[str, Case] = {}
-        self._doubted: list[Case] = []  # seemed silent among others
-        self._final = False  # whether a case that seems silent is so
+        self._doubted: list[Case] = []  # no report while others ran
+        self._final = False  # whether a case without a report is so when tried again
         self._number = 0
         self._gateways = asyncio.Semaphore(GATEWAYS)
         self.on_case: Callable[[str, Case], None] = lambda _name, _case: None  # for planted faults
@@ -66,7 +66,7 @@ class Attack:
         return len(cases) - len(waiting)
 
     async def _fly(self, waiting: list[Case], deadline: float, at_once: int) -> list[Case]:
-        """Takes from `waiting` until it is empty, time is up, or a process has ended; then, who was in flight."""
+        """Takes from `waiting` until it is empty, time is up, or a process has ended; then, what was in flight."""
         tasks: set[asyncio.Task[None]] = set()
         try:
             while (waiting or tasks) and not self._world.ended:
@@ -129,7 +129,7 @@ class Attack:
         self.tally.results.append(result)
 
     async def again(self, most: int) -> None:
-        """Tries what seemed silent again, a few at once. Beyond `most` of them, the first impression counts."""
+        """Tries cases without a report again, a few at once. Beyond `most` of them, the first impression counts."""
         doubted, self._doubted = self._doubted, []
         self._final = True
         await self.run(doubted[:most], at_once=FEW)

@@ -31,13 +31,13 @@ def answering(text: str) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name of the base class
-            """Nobody reads it."""
+            """Its content is not used."""
 
     return Handler
 
 
 def resolving(names: Mapping[str, str]) -> type[socketserver.BaseRequestHandler]:
-    """Answers for the names it has; says that all others do not exist."""
+    """Answers for the names it has; NXDOMAIN for all others."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:

@@ -159,7 +159,7 @@ def baseline(bases: Mapping[str, list[Base]], only: Iterable[str] = ()) -> list[
 
 
 def fast(plan: Plan, number: int) -> list[Case]:
-    """A part of the cases, spread over kinds and classes: each kind and class is there before any comes again."""
+    """A part of the cases, spread over kinds and classes: each kind and class is there before any is repeated."""
     queues: dict[tuple[str, str], list[Case]] = {}
     for case in plan.cases:
         queues.setdefault((case.kind, case.entry.group), []).append(case)

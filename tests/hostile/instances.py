@@ -75,7 +75,7 @@ def pool() -> tuple[Json, ...]:
 
 
 def places() -> list[Case]:
-    """URLs at the edge that the canary has: whoever shares one of them gets a part of its connections."""
+    """URLs at the edge that the canary has: an endpoint that shares one of them gets a part of its connections."""
     internal = f"tcp://{CANARY}.internal:7000"
     agents: dict[str, Json] = {
         "tls-host": {"url": f"tls://{CANARY_HOST.upper()}", "bindings": ["public"]},
@@ -96,7 +96,7 @@ def places() -> list[Case]:
 
 
 def forgeries(api: str) -> tuple[Json, ...]:
-    """Somebody else is said to have written the status, three times."""
+    """Forged entries: another writer of the status, three times."""
     times = [f"2030-01-01T00:00:0{number}Z" for number in range(3)]
     return tuple({"metadata": {"managedFields": [written("another-controller", api, time)]}} for time in times)
 
@@ -199,6 +199,13 @@ def known(canary_gateway: str) -> list[Case]:
         ),
         instance(
             "record-of-canary", DNS, "DNSEndpoint", records("A", "192.0.2.6", name=f"SHOP.{ZONE}."), forbidden=True
+        ),
+        instance(
+            "challenge-of-canary",
+            DNS,
+            "DNSEndpoint",
+            records("A", "192.0.2.6", name=f"_acme-challenge.shop.{ZONE}"),
+            forbidden=True,
         ),
         instance("number-400", NGROK, "NgrokTrafficPolicy", {"policy": {"on_tcp_connect": Raw(DIGITS * 400)}}),
         instance(

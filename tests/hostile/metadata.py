@@ -1,5 +1,5 @@
 """What of metadata a tenant can forge: annotations and labels that Seamark reads or writes, finalizers, owners, and
-who is said to have written what."""
+forged managers of fields."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def forged(field: Field, api_version: str) -> list[Entry]:
 
 
 def written(manager: str, api_version: str, time: str = "2030-01-01T00:00:00Z") -> dict[str, Any]:
-    """Who is said to have written the status, and when."""
+    """A forged manager of the status, and its time."""
     return {
         "manager": manager,
         "operation": "Update",

@@ -1,4 +1,4 @@
-"""What a run comes to. Pure: it is told what was seen."""
+"""What a run comes to. Pure: a function of what was seen."""
 
 from __future__ import annotations
 

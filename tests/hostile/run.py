@@ -47,7 +47,7 @@ class Options:
 
 
 class Metrics:
-    """Reads /metrics again and again; keeps the worst, and who was in flight when it got worse."""
+    """Reads /metrics again and again; keeps the worst, and what was in flight when it got worse."""
 
     def __init__(self, flying: Callable[[], list[str]]) -> None:
         self._flying = flying
@@ -252,7 +252,7 @@ def run(options: Options) -> Report:
 
 
 def written_down(attack: Attack) -> None:
-    """Every case and what came of it, for whoever asks."""
+    """Every case and its outcome."""
     KEPT.mkdir(exist_ok=True)
     with (KEPT / "hostile-cases.jsonl").open("w") as out:
         for result in attack.tally.results:
@@ -261,7 +261,7 @@ def written_down(attack: Attack) -> None:
 
 
 def keep(there: World) -> None:
-    """The logs, for whoever has to find out why."""
+    """The logs, for finding the cause."""
     KEPT.mkdir(exist_ok=True)
     for program in there.programs:
         (KEPT / f"hostile-{program.name}.log").write_bytes(program.log.read_bytes())

@@ -38,7 +38,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Markers:
-    """What may be seen by nobody but the canary tenant."""
+    """What only the canary tenant may see."""
 
     word: str = field(default_factory=lambda: f"marker{secrets.token_hex(12)}")
     private: str = field(default_factory=lambda: f"private{secrets.token_hex(6)}")  # in names that no case mentions

@@ -33,7 +33,7 @@ class Trials:
         self._places = places
         self._leaks: dict[str, list[str]] = {}  # by name of the object
         self.watching = Watching(client, HOSTILE, self._inspect)
-        self.speaks: dict[Shown, bool] = {}  # whether something is said of a base
+        self.speaks: dict[Shown, bool] = {}  # whether something is reported about a base
         self._fronts = [address(gateway(there, *front)) for front in fronts(there)]
         self._front = self._fronts[0]
 

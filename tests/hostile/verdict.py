@@ -53,7 +53,7 @@ class Outcome(Enum):
     REFUSED = "refused"  # by the API server
     SERVED = "served"  # every condition is good
     REPORTED = "reported"  # a condition that is not good, or an event
-    UNUSED = "unused"  # nothing is said of the base manifest either
+    UNUSED = "unused"  # nothing is reported about the base manifest either
     NOT_OURS = "not ours"
     SILENT = "silent"
     CROSSED = "crossed"
@@ -69,7 +69,7 @@ class Seen:
     generation: int = 0
     events: tuple[str, ...] = ()
     leaks: tuple[str, ...] = ()  # where the canary's markers were seen
-    gone: bool = False  # somebody else deleted it: the garbage collector, for an owner that does not exist
+    gone: bool = False  # deleted by the garbage collector, for an owner that does not exist
 
 
 def conditions(status: Any) -> Iterator[Json]:
@@ -106,7 +106,7 @@ def spoken(status: Any, generation: int) -> bool:
 
 
 def good(status: Any, generation: int) -> bool:
-    """Every condition says that all is well."""
+    """Every condition is positive."""
     found = said(status, generation)
     if not found:
         return phase(status, generation) in GOOD_PHASES
@@ -131,7 +131,7 @@ def forbidden(path: Path, entry: Entry) -> bool:
     """Whether a good status means that the canary's namespace was reached.
 
     So it is for a reference that names the canary's Secrets by a path, or its namespace; and for an upstream there.
-    What an EndpointSlice refers to is for people: nobody looks it up.
+    What an EndpointSlice refers to is for people: no program looks it up.
     """
     if not path or not isinstance(entry.value, str) or path[0] == "endpoints":
         return False

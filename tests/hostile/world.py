@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from seamark.cli.families import FAMILIES
-from seamark.families.score.config import KEY as SCORE_CONFIG
+from seamark.families.score.platform.configuration import KEY as SCORE_CONFIG
 from seamark_cluster.network.closed import NODE, OUTSIDE, ClosedNetwork
 from seamark_cluster.real.plane import ControlPlane, Options
 from seamark_cluster.real.users import User, kubeconfig, write_private

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seamark.families.gateway.bundle import definitions
+from seamark.gatewayapi.bundle import definitions
 from seamark_cluster.real.users import User
 from seamark_edge.dataplane.envoy import binary
 from tests.cluster.kubelet_machine import running_machine

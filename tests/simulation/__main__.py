@@ -23,7 +23,7 @@ from tests.simulation.schedules import Schedule
 from tests.simulation.workers import batches
 from tools.results import FOLDER, keep
 
-TOLD = 3  # failures that are shrunk and told as a story; the others are one line each
+TOLD = 3  # failures that are shrunk and printed as a story; the others are one line each
 
 
 class _Parser(argparse.ArgumentParser):

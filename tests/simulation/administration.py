@@ -26,7 +26,7 @@ class Administration:
     """The operator's rights, the quotas and the namespaces of one cluster.
 
     - The operator may do exactly what its controllers declare, until that is withdrawn.
-    - A quota allows no more of anything that the operator makes.
+    - A quota allows nothing further of anything that the operator makes.
     - A namespace that is deleted takes nothing new, goes when it is empty, and is made again.
     """
 
@@ -112,7 +112,7 @@ class Administration:
                 self._store.revisions.write("namespaces", ("", name), going)
 
     def renew_namespaces(self) -> None:
-        """Those that are empty by now go, and come again. What nobody holds is emptied as the controller does it."""
+        """Those that are empty by now are deleted and created again; without finalizers as the controller does it."""
         for name in self._namespaces():
             if self._is_going(name) and not self._left(name):
                 self._store.revisions.write("namespaces", ("", name), None)

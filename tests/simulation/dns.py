@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.dns.controller import Timing, controllers
-from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
+from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Record
@@ -32,12 +32,12 @@ ROOT = f"/apis/externaldns.k8s.io/v1alpha1/namespaces/{NAMESPACE}/dnsendpoints"
 ZONE, OTHER = "example.test", "other.test"
 DENIED, FOREIGN = f"refused.{ZONE}", f"foreign.{ZONE}"
 EXCLUDED, SPELLED = f"bücher.{ZONE}", f"www.XN--BCHER-KVA.{ZONE}."  # a domain that is not served, and a name in it
-STRANGER = Record(FOREIGN, "A", ("192.0.2.200",), 300)
-TIMING = Timing(spacing=0.5, poll=200.0, shelf_life=3600.0)
+FOREIGN_RECORD = Record(FOREIGN, "A", ("192.0.2.200",), 300)
+TIMING = Intervals(spacing=0.5, poll=200.0, shelf_life=3600.0)
 TOLD_LATELY = 400.0  # seconds for which a trouble explains a False
 
 
-class TwinZones(MemoryProvider):
+class FakeZones(MemoryProvider):
     """Zones with the troubles that the world sends. `held` is what they held, since when."""
 
     def __init__(self) -> None:
@@ -98,19 +98,18 @@ class DnsScenario:
         self._specs: dict[tuple[str, int], Any] = {}
         self._first_revision = 0
 
-    def outside(self) -> TwinZones:
-        return TwinZones()
+    def outside(self) -> FakeZones:
+        return FakeZones()
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
-        return controllers(
-            outside, Rules(zones=(ZONE, OTHER), owner="sim", domains=Domains(exclude=(EXCLUDED,))), TIMING
-        )
+        rules = Rules(zones=(ZONE, OTHER), owner="sim", domains=Domains(exclude=(EXCLUDED,)))
+        return controllers(Options(rules, TIMING), outside)
 
     def attach(self, world: World) -> None:
         self._world = world
         self._first_revision = world.store.revisions.current
         world.outside.world = world
-        world.outside.put(STRANGER)
+        world.outside.put(FOREIGN_RECORD)
         world.store.revisions.subscribe(ENDPOINTS, self._changed)
 
     # ---- what people do
@@ -119,7 +118,7 @@ class DnsScenario:
         return (
             Step("a record", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.1"), most=2),
             Step("one that the server refuses", lambda world: apply(world, "no", DENIED, "192.0.2.1"), most=3),
-            Step("one that is a stranger's", lambda world: apply(world, "theirs", FOREIGN, "192.0.2.1"), most=3),
+            Step("one that is foreign", lambda world: apply(world, "theirs", FOREIGN, "192.0.2.1"), most=3),
             Step("one that is nonsense", lambda world: apply(world, "bad", f"bad.{ZONE}", "nonsense"), most=2),
             Step("one that is excluded", lambda world: apply(world, "books", SPELLED, "192.0.2.6"), most=2),
             Step("another address", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.2"), most=1),
@@ -170,7 +169,7 @@ class DnsScenario:
         now = self._world.clock.monotonic()
         if ready["status"] == "True":
             spec = self._specs[(new["metadata"]["uid"], ready["observedGeneration"])]
-            for record in wished(spec):
+            for record in desired(spec):
                 if not self._world.outside.lately(record, now - TIMING.shelf_life):
                     raise Violation("no lie", f"Ready is True, but the server did not hold {record} {record.targets}")
         blamed = ready["status"] == "False" and ready["reason"] == "Failed" and DENIED not in json.dumps(new["spec"])
@@ -192,7 +191,7 @@ class DnsScenario:
             if words := said_wrongly(obj, wanted):
                 return f"{obj['metadata']['name']}: {words}"
             if wanted == ("True", "True"):
-                expected |= {record.name: record for record in wished(obj["spec"])}
+                expected |= {record.name: record for record in desired(obj["spec"])}
         return self._zones_wrong(world, expected) if objects else self._left(world)
 
     def _expected(self, world: World, obj: Any) -> tuple[str, str]:
@@ -200,7 +199,7 @@ class DnsScenario:
         name, spec = obj["metadata"]["name"], obj["spec"]["endpoints"][0]
         if spec["targets"] == ["nonsense"] or spec["dnsName"] == SPELLED:
             return "False", "False"
-        if spec["dnsName"] == FOREIGN and world.outside.content(ZONE).get(STRANGER.slot) == STRANGER:
+        if spec["dnsName"] == FOREIGN and world.outside.content(ZONE).get(FOREIGN_RECORD.slot) == FOREIGN_RECORD:
             return "False", "False"
         competing = [
             other["metadata"]["name"]
@@ -217,7 +216,7 @@ class DnsScenario:
 
     def _zones_wrong(self, world: World, expected: dict[str, Record]) -> str:
         held = {record.name: record for zone in (ZONE, OTHER) for record in world.outside.content(zone)}
-        ours = {name: record for name, record in held.items() if record.type == "A" and record != STRANGER}
+        ours = {name: record for name, record in held.items() if record.type == "A" and record != FOREIGN_RECORD}
         lost = bool(set(world.befallen) & set(RESTORES))  # what the past does not know of may be left
         for name, record in expected.items():
             if name not in ours or ours[name].targets != record.targets or f"a-{name}" not in held:
@@ -228,7 +227,9 @@ class DnsScenario:
     def _left(self, world: World) -> str:
         if set(world.befallen) & set(RESTORES):
             return ""
-        left = [str(record) for zone in (ZONE, OTHER) for record in world.outside.content(zone) if record != STRANGER]
+        left = [
+            str(record) for zone in (ZONE, OTHER) for record in world.outside.content(zone) if record != FOREIGN_RECORD
+        ]
         return f"{left} are left on the server" if left else ""
 
     def quiet_from(self, world: World) -> float:
@@ -238,8 +239,8 @@ class DnsScenario:
         names = [obj["metadata"]["name"] for obj in world.store.objects(ENDPOINTS)]
         if names:
             return f"{names} are still there"
-        if world.outside.content(ZONE).get(STRANGER.slot) != STRANGER:
-            return "the stranger's record was touched"
+        if world.outside.content(ZONE).get(FOREIGN_RECORD.slot) != FOREIGN_RECORD:
+            return "the foreign record was changed"
         return self._left(world)
 
     def summary(self, world: World) -> Any:
@@ -247,7 +248,7 @@ class DnsScenario:
         return {"objects": [obj["metadata"]["name"] for obj in world.store.objects(ENDPOINTS)], "held": held}
 
 
-def wished(spec: Any) -> list[Record]:
+def desired(spec: Any) -> list[Record]:
     return [Record(one["dnsName"], one["recordType"], tuple(one["targets"])) for one in spec["endpoints"]]
 
 

@@ -1,6 +1,6 @@
-"""Several replicas, one leader: whatever happens to one of them, nobody else's writes are sent.
+"""Several replicas, one leader: whatever happens to one of them, only the leader's writes are sent.
 
-- Two operators on one store, each a process of its own that can stand still, be cut off, die or be asked to stop.
+- Two operators on one store, each a process of its own that can freeze, be cut off, die or be asked to stop.
 - People edit all the while, so that there is always something to write.
 - At every write, when it is sent and when it takes effect, and at every call to the outside, its sender holds the
   Lease in the store.
@@ -15,7 +15,6 @@ from datetime import datetime
 from random import Random
 from typing import Any, TypeVar
 
-from seamark.families.sample.controller import controller
 from seamark.families.sample.family import GREETING
 from seamark_cluster.embedded import EmbeddedTransport, Pace, Store
 from seamark_cluster.embedded import Settings as StoreSettings
@@ -23,6 +22,7 @@ from seamark_runtime.operator import Operator
 from seamark_runtime.operator import World as OperatorWorld
 from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
+from tests.greetings import greeting_controller
 from tests.simulation.faults import Fault, Plan
 from tests.simulation.loop import Process, outside
 from tests.simulation.sample import acts
@@ -42,7 +42,7 @@ BOUND = 120.0
 
 
 class ReplicaClock:
-    """A machine's clocks: while it is suspended, the monotonic one stands still."""
+    """A machine's clocks: while it is suspended, the monotonic one does not advance."""
 
     def __init__(self, world: SimClock) -> None:
         self.suspended = 0.0
@@ -70,7 +70,7 @@ class Replica:
         self._cut_off: dict[Fault, float] = {}
         self.clock = ReplicaClock(election.clock)
         world = OperatorWorld(self, self.clock, Random(name), name)
-        operator = Operator(world, (controller(Remote(self, election)),), SETTINGS)
+        operator = Operator(world, (greeting_controller(Remote(self, election)),), SETTINGS)
         self.life = self.process.start(operator.run())
 
     def cut_off(self, fault: Fault) -> None:
@@ -98,7 +98,7 @@ class Replica:
         return answer
 
     async def beyond(self, work: Coroutine[Any, Any, V]) -> V:
-        """What happens outside of the process goes on while it stands still."""
+        """What happens outside of the process goes on while it is frozen."""
         return await asyncio.get_running_loop().create_task(work, context=outside())
 
     async def _arrive(self, request: HttpRequest) -> Answer:

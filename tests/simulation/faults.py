@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class Fault(enum.Enum):
-    """A fault befalls one numbered request, or the world right before it."""
+    """A fault is injected into one numbered request, or into the world right before it."""
 
     # the operator's process
     CRASH_BEFORE = "the process dies before the request is sent"
@@ -71,8 +71,10 @@ ALONE = tuple(fault for fault in Fault if fault not in OF_REPLICAS)
 RESTORES = (Fault.RESTORE, Fault.RESTORE_BUMPED)
 CHANGES_HISTORY = (*RESTORES, Fault.NAMESPACE)  # after these the user's own writes may be undone
 LEAKS = (Fault.SECRET, Fault.OUTSIDE_LEAKS)
-CANARY = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2VhbWFyaw"  # in words of a refusal; to be seen nowhere
-ENDLESS = "eyJ" * 20_000  # in words of a refusal: longer than any status may be, and slow for patterns that backtrack
+CANARY = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2VhbWFyaw"  # in the message of a refusal; to be seen nowhere
+ENDLESS = (
+    "eyJ" * 20_000
+)  # in the message of a refusal: longer than any status may be, and slow for patterns that backtrack
 
 
 @dataclass(frozen=True, order=True)

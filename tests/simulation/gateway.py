@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from seamark.api.gatewaypolicies import BackendTLSPolicy
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.options import Options
+from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
+from seamark.families.gateway.model.options import Options
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from seamark_edge.dataplane.model import Snapshot
 from seamark_edge.dataplane.protocol import Outcome, Rejected
@@ -107,7 +106,7 @@ class GatewayScenario:
         return TwinPlane()
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
-        return controllers(outside, OPTIONS)
+        return controllers(OPTIONS, outside)
 
     def attach(self, world: World) -> None:
         self._world = world

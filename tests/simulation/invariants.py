@@ -26,7 +26,7 @@ def conditions_of(obj: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 class StatusHistory:
-    """What every status change of an object must keep to, whoever looks at it: the numbered rules of all tests.
+    """What every status change of an object must keep to: the numbered rules of all tests.
 
     - `ours` names the conditions that the family is responsible for; without it, all are.
     - Over a wiped status, and over several states, an observedGeneration still never goes back.
@@ -81,7 +81,7 @@ class StatusHistory:
         return False
 
     def _twofold(self, now: datetime) -> bool:
-        """After a restore that uses versions again a write about the one may land on the other; nobody can know."""
+        """After a restore that uses versions again a write about the one may land on the other; that can't be known."""
         return self._rewritten is not None and abs(now - self._rewritten) < timedelta(minutes=1)
 
     def _never_back(self, uid: str, name: str, condition: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ def _flips_now(name: str, before: dict[str, Any], after: dict[str, Any], now: da
 
 
 class OwnWrites:
-    """A process that was told of its own write does not write the same object as if it did not know."""
+    """A process that has received its own write does not write the same object as if it did not know."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[int, str], int] = {}  # (life, object) → version of its last write
@@ -120,7 +120,7 @@ class OwnWrites:
         place = (write.life, write.object_path)
         based_on = _based_on(write)
         told = self._told.get(place, 0)
-        judged = write.took_effect or write.code == 409  # others say nothing of what the object was like
+        judged = write.took_effect or write.code == 409  # others show nothing of what the object was like
         if based_on and based_on < told and write.method == "PATCH" and judged:
             words = f"{write.method} {write.path} is based on version {based_on}, after our own write made {told}"
             raise Violation("own writes", words)
@@ -143,12 +143,14 @@ def check_record(world: World) -> None:
     for (method, path), count in tries.items():
         if count > most:
             raise Violation("bounded retries", f"{method} {path} was sent {count} times")
+    if impure := sorted(set(world.impure)):
+        raise Violation("pure reconciles", "; ".join(impure))
     _retry_after(world.writes)
     _ping_pong(world)
 
 
 def check_secrets(world: World, logs: str) -> None:
-    """A secret in somebody's words has not reached status, events, logs or metrics."""
+    """A secret in a remote's message has not reached status, events, logs or metrics."""
     for write in world.writes:
         if CANARY.encode() in write.body:
             raise Violation("no secret", f"{write.method} {write.path} carries one")
@@ -174,14 +176,14 @@ def _retry_after(writes: list[Write]) -> None:
 
 
 def _ping_pong(world: World) -> None:
-    """The same body again and again between two acts of the user is a fight with somebody, or with ourselves."""
+    """The same body again and again between two acts of the user is a conflict of writers."""
     bodies: Counter[tuple[str, str, bytes, int]] = Counter()
     acts = world.acts
     for write in world.writes:
         if not write.took_effect or write.method == "DELETE":
             continue
         if write.method == "POST" and {Fault.HALF_OPEN, Fault.RESTART} & {*world.befallen}:
-            # Children of an owner that is gone while its watch is silent, or comes back later than the others after a
+            # Children of an owner that is gone while its watch is idle, or comes back later than the others after a
             # restart of the API server: they are made at a backoff, and garbage collected each time.
             continue
         act = sum(1 for time in acts if time <= write.time)

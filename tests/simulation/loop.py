@@ -1,6 +1,6 @@
 """An event loop without sockets, threads or a clock of its own.
 
-- Time stands still while anything can run, then jumps to the next timer.
+- Time does not advance while anything can run, then jumps to the next timer.
 - Timers of equal time run in the order in which they were set.
 - If nothing can ever happen again, that is an error and not a hang.
 """
@@ -23,7 +23,7 @@ class NothingLeftError(AssertionError):
 
 
 class StandstillError(AssertionError):
-    """Everybody is busy, and time does not pass."""
+    """All tasks are busy, and time does not pass."""
 
 
 class Process:

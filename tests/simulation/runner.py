@@ -50,7 +50,7 @@ OF_THEIR_OWN: dict[str, Callable[[int, Plan], Election | SlowLeases | Tenants]] 
     TENANTS: Tenants,
 }  # worlds that are not made of a scenario
 BOUND = 400.0  # seconds after the last trouble in which all must be as it should
-CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that comes again
+CALM = 120.0  # seconds after which a trouble has no echo: every backoff, every watch that is restarted
 DAY = 24 * 3600.0
 FAMILIES = (*SCENARIOS, ELECTION)
 

@@ -29,7 +29,7 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True)
 class Step:
-    """What somebody does. `most` bounds the writes that it may cost the operator, where nothing goes wrong."""
+    """An act of a user. `most` bounds the writes that it may cost the operator, where nothing goes wrong."""
 
     words: str
     act: Callable[[World], None]

@@ -1,7 +1,7 @@
 """The Score family with its Kubernetes runtime in the simulator: what runs is the oracle.
 
-The world plays kube-controller-manager and the kubelet: a Deployment that it sees runs a moment later, until its pod
-is said to be dead. So a Workload that is told to run, and never did, is seen at once.
+The world stands in for kube-controller-manager and the kubelet: a Deployment runs a moment later, unless its name is
+in `failing`. So a Workload that is reported as running, and never ran, is seen at once.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
-from seamark.families.score.runtime.controller import MAY_BE_MISSING, Options, controllers
-from seamark.families.score.runtime.state import GENERATION
+from seamark.families.score.family import CRDS, runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options
+from seamark.families.score.model.runtime import GENERATION
+from seamark.families.score.workloadexposure.controller import MAY_BE_MISSING
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
-from tests.simulation.invariants import StatusHistory, conditions_of
+from seamark_runtime.resolver import Resolver
+from tests.simulation.invariants import conditions_of
 from tests.simulation.scenario import Step, Violation
-from tests.simulation.score import (
+from tests.simulation.workloads import (
     DEPLOYMENTS,
     EXPOSURES,
     NAMESPACE,
     OUTAGES,
-    OWNED,
     PLANS,
     SERVICES,
     WORKLOADS,
-    collect_garbage,
+    WorkloadScenario,
     create,
     delete,
     delete_all,
@@ -36,6 +36,7 @@ from tests.simulation.score import (
     owners,
     patch,
     recreate,
+    unexpected_condition,
 )
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ SERVICE = f"/api/v1/namespaces/{NAMESPACE}/services"
 
 
 class Kubernetes:
-    """Runs what is deployed. A name in `dead` has a pod that does not run."""
+    """Runs what is deployed. A name in `failing` has a pod that does not run."""
 
     def __init__(self) -> None:
         self.world: World
-        self.dead: set[str] = set()
+        self.failing: set[str] = set()
         self.ran: set[tuple[str, str]] = set()  # (uid of the plan, generation of the Workload) that ever ran
 
     def deployed(self, name: str) -> None:
@@ -69,15 +70,15 @@ class Kubernetes:
         deployment = self.world.store.get(DEPLOYMENTS, NAMESPACE, name)
         if deployment is None:
             return
-        available = 0 if name in self.dead else 1
-        said = {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}
+        available = 0 if name in self.failing else 1
+        progressing = {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}
         status = {
             "observedGeneration": deployment["metadata"]["generation"],
             "replicas": 1,
             "updatedReplicas": 1,
             "readyReplicas": available,
             "availableReplicas": available,
-            "conditions": [said],
+            "conditions": [progressing],
         }
         if available:
             self.ran |= {(uid, deployment["metadata"]["annotations"][GENERATION]) for uid in owners(deployment)}
@@ -86,27 +87,22 @@ class Kubernetes:
             patch(self.world, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}/status", {"status": status})
 
 
-class ScoreRuntimeScenario:
+class ScoreRuntimeScenario(WorkloadScenario):
     name = "score-runtime"
     crds: tuple[CRD, ...] = (*CRDS, *OTHERS)
 
     def __init__(self) -> None:
-        self._history = StatusHistory()
-        self._world: World
-        self._first_revision = 0
+        super().__init__()
         self._plans: dict[str, str] = {}  # uid of a plan → uid of its Workload
 
     def outside(self) -> Kubernetes:
         return Kubernetes()
 
     def controllers(self, _outside: Any) -> tuple[Declaration, ...]:
-        return (*without_runtime(), *controllers(Options(attempt=None)))
+        return (*without_runtime(), *runtime_controllers(Options(probes=False), Resolver()))
 
     def attach(self, world: World) -> None:
-        self._world = world
-        self._first_revision = world.store.revisions.current
-        world.outside.world = world
-        world.store.revisions.subscribe(WORKLOADS, self._workload_changed)
+        super().attach(world)
         world.store.revisions.subscribe(DEPLOYMENTS, self._deployment_changed)
         world.store.revisions.subscribe(PLANS, self._plan_changed)
 
@@ -133,15 +129,9 @@ class ScoreRuntimeScenario:
         return Step("all go", delete_all, most=8)
 
     def restore(self, world: World) -> None:
-        revisions = world.store.revisions
-        world.store.restore(max(revisions.compacted, self._first_revision, revisions.current - 6))
-        self._history.forget()
+        super().restore(world)
         for deployment in world.store.objects(DEPLOYMENTS):
             world.outside.deployed(deployment["metadata"]["name"])
-
-    def empty(self, world: World) -> None:
-        delete_all(world)
-        collect_garbage(world)
 
     # ---- what is true
 
@@ -154,49 +144,29 @@ class ScoreRuntimeScenario:
         if new is not None and (old is None or seen_by_kubernetes(old) != seen_by_kubernetes(new)):
             self._world.outside.deployed(new["metadata"]["name"])
 
-    def _workload_changed(self, event: Event) -> None:
-        world = self._world
-        if event.new is None:
-            return
-        with world.watching():
-            self._history.check(event.old, event.new, world.clock.wall(), ours=world.operator_is_writing)
-            if world.operator_is_writing:
-                self._no_lie(event.new)
-
     def _no_lie(self, workload: Any) -> None:
-        """What is said to run has run, for this very Workload and generation."""
+        """What is reported as running has run, for this very Workload and generation."""
         meta = workload["metadata"]
         ran = {(self._plans.get(uid), generation) for uid, generation in self._world.outside.ran}
         for name in ("RuntimeReady", "Ready"):
             condition = conditions_of(workload).get(name, {})
-            spoken = str(condition.get("observedGeneration"))
-            if condition.get("status") == "True" and (meta["uid"], spoken) not in ran:
-                raise Violation("no lie", f"{name} of {meta['name']} is True for generation {spoken}, which never ran")
+            observed = str(condition.get("observedGeneration"))
+            if condition.get("status") == "True" and (meta["uid"], observed) not in ran:
+                raise Violation(
+                    "no lie", f"{name} of {meta['name']} is True for generation {observed}, which never ran"
+                )
 
     def wrote(self, world: World, write: Write) -> None: ...
 
     # ---- at rest
 
-    def unsettled(self, world: World) -> str:
-        if collect_garbage(world):
-            return "garbage was collected"
-        for workload in world.store.objects(WORKLOADS):
-            if words := self._workload_unsettled(world, workload):
-                return f"{workload['metadata']['name']}: {words}"
-        return ""
-
     def _workload_unsettled(self, world: World, workload: Any) -> str:
         meta, spec, status = workload["metadata"], workload["spec"], workload.get("status") or {}
         name = meta["name"]
-        runs = "False" if name in world.outside.dead else "True"
+        runs = "False" if name in world.outside.failing else "True"
         expected = {"InputsValid": "True", "ClaimsReady": "True", "RuntimeReady": runs, "Ready": runs}
-        conditions = conditions_of(workload)
-        for condition, wanted in expected.items():
-            said = conditions.get(condition, {})
-            if said.get("observedGeneration") != meta["generation"]:
-                return f"{condition} speaks of generation {said.get('observedGeneration')}, not {meta['generation']}"
-            if said["status"] != wanted:
-                return f"{condition} is {said['status']}, and should be {wanted}: {said['message']}"
+        if problem := unexpected_condition(workload, expected):
+            return problem
         ports = (spec.get("service") or {}).get("ports")
         url = f"http://{name}.{NAMESPACE}.svc.cluster.local:80" if ports else None
         if status.get("endpoint") != url:
@@ -208,33 +178,15 @@ class ScoreRuntimeScenario:
         deployment = world.store.get(DEPLOYMENTS, NAMESPACE, name)
         if deployment is None:
             return "it has no Deployment"
-        images = [one["image"] for one in deployment["spec"]["template"]["spec"]["containers"]]
-        if images != [one["image"] for one in workload["spec"]["containers"].values()]:
+        images = [container["image"] for container in deployment["spec"]["template"]["spec"]["containers"]]
+        if images != [container["image"] for container in workload["spec"]["containers"].values()]:
             return f"its Deployment runs {images}"
         service = world.store.get(SERVICES, NAMESPACE, name)
         if (service is not None) != bool(ports):
             return f"its Service is {'there' if service else 'missing'}"
-        if service is not None and [one["port"] for one in service["spec"]["ports"]] != [80]:
+        if service is not None and [port["port"] for port in service["spec"]["ports"]] != [80]:
             return "its Service has other ports"
         return ""
-
-    def quiet_from(self, world: World) -> float:
-        return world.clock.monotonic()
-
-    def left(self, world: World) -> str:
-        collect_garbage(world)
-        left = [f"{kind} {obj['metadata']['name']}" for kind in OWNED for obj in world.store.objects(kind)]
-        return f"{left} are still there" if left else ""
-
-    def summary(self, world: World) -> Any:
-        def of(kind: str) -> list[str]:
-            return sorted(obj["metadata"]["name"] for obj in world.store.objects(kind))
-
-        workloads = {
-            obj["metadata"]["name"]: {name: one["status"] for name, one in conditions_of(obj).items()}
-            for obj in world.store.objects(WORKLOADS)
-        }
-        return {"workloads": workloads, **{kind: of(kind) for kind in OWNED if kind != WORKLOADS}}
 
 
 def seen_by_kubernetes(deployment: Any) -> tuple[Any, ...]:
@@ -247,12 +199,12 @@ def seen_by_kubernetes(deployment: Any) -> tuple[Any, ...]:
 
 
 def die(world: World, name: str) -> None:
-    world.outside.dead.add(name)
+    world.outside.failing.add(name)
     world.outside.deployed(name)
 
 
 def revive(world: World, name: str) -> None:
-    world.outside.dead.discard(name)
+    world.outside.failing.discard(name)
     world.outside.deployed(name)
 
 

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulation.bugs.bank import BANK, named
-from tests.simulation.bugs.bug import Bug, NotApplicableError
+from tests.simulation.bugs.bug import Bug
+from tests.simulation.runner import set_up, simulate, undisturbed
+from tests.simulation.schedules import Schedule, every_request_times_every_fault, swarm
 from tests.sources import PYTHONPATH
 
 ROOT = Path(__file__).parents[2]
@@ -59,10 +61,6 @@ def catch_all(bugs: Sequence[Bug]) -> Iterator[Caught]:
 
 def catch(bug: Bug) -> Caught:
     """Hunts it in a process of its own."""
-    try:
-        bug.sources()
-    except NotApplicableError as error:
-        return Caught(bug.name, trouble=f"the bug can't be planted any more: {error}")
     paths = [str(ROOT), PYTHONPATH, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "tests.simulation.seeded_bugs", "--bug", bug.name]
@@ -75,19 +73,12 @@ def catch(bug: Bug) -> Caught:
     try:
         return Caught(**json.loads(done.stdout.splitlines()[-1]))
     except (IndexError, ValueError, TypeError):
-        return Caught(bug.name, trouble=done.stderr[-2000:] or "the hunt ended without a word")
+        return Caught(bug.name, trouble=done.stderr[-2000:] or "the hunt ended without output")
 
 
 def hunt(bug: Bug) -> Caught:
     """Runs schedules, those that are likely first, until a promise is broken. Only for a process of its own."""
     bug.plant()
-    from tests.simulation.runner import set_up, simulate, undisturbed  # noqa: PLC0415  with the bug in it
-    from tests.simulation.schedules import (  # noqa: PLC0415
-        Schedule,
-        every_request_times_every_fault,
-        swarm,
-    )
-
     set_up()
 
     def schedules() -> Iterator[Schedule]:

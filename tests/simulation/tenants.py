@@ -1,8 +1,8 @@
-"""Tenants who write what they may on their own objects, and a server that refuses a delete: nobody else notices.
+"""Tenants who write what they may on their own objects, and a server that refuses a delete: no other tenant notices.
 
 - A tenant forges `managedFields` of his Greeting and overwrites its status whenever the operator has written it. That
-  object is left alone and says so; the Greeting of another tenant is reconciled in time all the while.
-- He also forges a child of that other tenant's Greeting, label for label, in a namespace of his: nobody touches it.
+  object is left alone and reports it; the Greeting of another tenant is reconciled in time all the while.
+- He also forges a child of that other tenant's Greeting, label for label, in a namespace of his: it is not touched.
 - Deleting a child of a third Greeting is refused for good: its status is that of its generation all the same, and an
   event tells the user who refused.
 """
@@ -23,7 +23,7 @@ from seamark_runtime.api.meta import Object, ObjectMeta, document
 from seamark_runtime.apply import Answers
 from seamark_runtime.competing import CompetingControllers
 from seamark_runtime.conditions import ConditionType
-from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.controller import Controller, Wanted, Writes
 from seamark_runtime.operator import Operator
 from seamark_runtime.operator import World as OperatorWorld
 from seamark_runtime.ownership import ByLabels
@@ -38,7 +38,7 @@ from tests.simulation.world import SETTINGS, SimClock
 HOSTILE, GOOD, KEPT = "hostile", "good", "kept"
 ELSEWHERE = "elsewhere"  # a namespace of the hostile tenant's
 OWNED = ByLabels("seamark", "sample.seamark.dev/owner", "sample.seamark.dev/owner-namespace")
-IN_TIME = 5.0  # seconds within which a change must be in the status of an object that nobody fights for
+IN_TIME = 5.0  # seconds within which a change must be in the status of an object without competing writers
 EDITS = 20
 MOST_WRITES = 8  # of the status of the object that is fought for, in one schedule
 REFUSAL = "admission webhook keeps.example.com denied the request"
@@ -66,9 +66,8 @@ def controller() -> Controller[Greeting]:
         desire=desire,
         judge=judge,
         status=ByManager(manager="seamark-greetings", conditions=(PUBLISHED,)),
-        children=(ConfigMap,),
-        ownership=OWNED,
         competing=CompetingControllers("kind", GREETINGS),
+        writes=Writes(children=(ConfigMap,), ownership=OWNED),
     )
 
 
@@ -166,7 +165,7 @@ class Tenants:
             raise Violation("no write storm", f"{self._fought} writes of a status that another overwrites")
         forged = self.store.get("configmaps", ELSEWHERE, "forged")
         if forged is None or "deletionTimestamp" in forged["metadata"]:
-            raise Violation("children are in their place", "a forged child of another namespace is taken for a child")
+            raise Violation("children are in their place", "a forged child of another namespace counts as a child")
         self._is_told(HOSTILE, "ControllerNameTaken", "undoes what Seamark writes in the status of this object")
         self._is_told(KEPT, "DeleteRefused", REFUSAL)
 
@@ -180,7 +179,7 @@ class Tenants:
     def _is_told(self, name: str, reason: str, words: str) -> None:
         told = [one for one in self.store.objects("events") if one["reason"] == reason]
         if not any(words in str(one) and name in str(one) for one in told):
-            raise Violation("the user is told", f"there is no event {reason} on {name}")
+            raise Violation("the user is informed", f"there is no event {reason} on {name}")
 
     def _tell(self, words: str) -> None:
         self.story.append(f"{self.clock.monotonic():12.3f}  {words}")

@@ -1,26 +1,35 @@
-"""The bank of planted bugs: big enough, and every one still applies. `make seeded-bugs` shows that all are caught."""
+"""The bank of seeded bugs: big enough, and each can be planted. `make seeded-bugs` shows that all are caught."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.simulation.bugs.bank import BANK
-from tests.simulation.bugs.bug import Bug, Change, NotApplicableError
+from seamark_runtime.ownership import ByReference
+from seamark_runtime.redaction import redact
+from tests.simulation import schedules
+from tests.simulation.bugs.bank import BANK, named
+from tests.simulation.bugs.bug import Bug, NotFoundError, planted, swap
 
 
 def test_there_are_enough_of_every_class() -> None:
-    assert len(BANK) >= 40
+    assert len(BANK) >= 70
     assert len({bug.name for bug in BANK}) == len(BANK)
     assert len({bug.kind for bug in BANK}) == 6
 
 
 @pytest.mark.parametrize("bug", BANK, ids=lambda bug: bug.name)
-def test_it_can_still_be_planted(bug: Bug) -> None:
-    for module, source in bug.sources().items():
-        compile(source, module, "exec")
+def test_it_replaces_something(bug: Bug) -> None:
+    with planted(bug) as references:
+        assert references
 
 
-def test_a_bug_that_no_longer_applies_is_told_so() -> None:
-    bug = Bug("old", "none", "of another time", (Change("seamark_runtime.loop", "this does not stand there", ""),))
-    with pytest.raises(NotApplicableError, match="stands 0 times"):
-        bug.sources()
+def test_what_was_replaced_is_restored() -> None:
+    before = ByReference.token
+    with planted(named("name instead of uid")):
+        assert ByReference.token is not before
+    assert ByReference.token is before
+
+
+def test_a_function_that_nothing_refers_to_is_an_error() -> None:
+    with pytest.raises(NotFoundError):
+        swap(redact, redact, only=schedules)

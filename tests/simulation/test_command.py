@@ -66,7 +66,7 @@ def test_bad_input_gets_one_clear_line(arguments: tuple[str, ...], words: str) -
 
 
 def test_a_planted_bug_is_caught() -> None:
-    done = command("tests.simulation.seeded_bugs", "--only", "fence ignored")
+    done = command("tests.simulation.seeded_bugs", "--only", "write deadline ignored")
     assert done.returncode == 0, done.stdout
     assert "one leader" in done.stdout
     assert done.stdout.splitlines()[-1] == "seeded-bugs: caught=1 of=1"

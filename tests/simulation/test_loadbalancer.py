@@ -59,7 +59,7 @@ def test_an_address_is_never_leaked_or_reserved_twice_whatever_reply_is_lost(fau
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
 def test_a_drain_strands_nobody(policy: Any) -> None:
-    """Everything is let go; at the edge all is deleted, or all stays and is found again by the next installation."""
+    """Everything is released; at the edge all is deleted, or all stays and is found again by the next installation."""
 
     async def story(world: World, scenario: LoadBalancerScenario) -> None:
         serve(world, "tcp")

@@ -1,4 +1,4 @@
-"""What tenants do to their own objects stops nobody else; what is refused is told."""
+"""What tenants do to their own objects stops no other tenant; what is refused is reported."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class _Watched:
             yield self._again
         async for chunk in self._inner.chunks():
             if self._silences != self._world.silences:
-                await asyncio.Event().wait()  # half-open: for ever
+                await asyncio.Event().wait()  # half-open: without end
             if self._cuts != self._world.cuts:
                 yield chunk[: len(chunk) // 2]
                 raise NoAnswerError("connection reset by peer")

@@ -18,10 +18,12 @@ from prometheus_client import generate_latest
 from seamark_cluster.embedded import Pace, Store
 from seamark_cluster.embedded import Settings as StoreSettings
 from seamark_runtime.api.meta import Object
+from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
 from seamark_runtime.operator import World as OperatorWorld
 from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest
+from tests.purity import checked
 from tests.simulation.administration import Administration
 from tests.simulation.faults import RESTORES, Fault, Plan
 from tests.simulation.invariants import OwnWrites
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 BUMP = 1_000_000  # revisions that a careful restore leaves out, so that none is used twice
 MOST_REQUESTS = 1500  # of one schedule: fifty times as many as it takes without faults
+PURITY_CHECKS = 0.005  # the share of calls of pure functions that are tried twice
 REBIRTH = 2.0  # seconds from a crash to the next start
 SETTINGS = Settings(
     leader_election=False,
@@ -135,16 +138,17 @@ class World:
         self._lives = 0
         self.troubles = 0
         self.last_trouble = 0.0  # when the last fault ended, as far as is known
-        self.acted = 0.0  # when somebody last did something to the cluster
+        self.acted = 0.0  # when the cluster was last acted on
         self.acts: list[float] = []
         self.intentions = 0  # acts that wait for their moment
         self.failures: list[tuple[float, str, str]] = []  # (time, method, path) of requests that had no good answer
         self.operator_is_writing = False
-        self._restored_to = 0  # the last revision of the past that both timelines share
+        self._restored_to = 0  # the last revision that both timelines share
         self._followed: set[str] = set()  # paths of watches
         self._unaware: set[str] = set()  # those that have not listed again since
         self._to_repeat: set[str] = set()  # kinds whose next watch begins with what was sent last
         self._violation: Violation | None = None
+        self.impure: list[str] = []  # what was found of functions that are to be pure
 
     def install(self, manifests: Iterable[dict[str, Any]]) -> None:
         """What is in the cluster before anybody comes: the kinds, and what the operator may do."""
@@ -161,9 +165,15 @@ class World:
         self._lives += 1
         self._link = Link(self)
         world = OperatorWorld(self._link, self.clock, Random(f"{self._lives}"), f"operator-{self._lives}")
-        self._operator = Operator(world, self.scenario.controllers(self.outside), SETTINGS)
+        self._operator = Operator(world, self._checked_controllers(), SETTINGS)
         self._life = asyncio.get_running_loop().create_task(self._operator.run())
         self.tell(f"the operator starts (life {self._lives})")
+
+    def _checked_controllers(self) -> list[Declaration]:
+        """Their functions are tried twice now and then: what is impure is a violation."""
+        chance = Random(f"purity {self._lives}")
+        declared = self.scenario.controllers(self.outside)
+        return [checked(one, self.impure, lambda: chance.random() < PURITY_CHECKS) for one in declared]
 
     def crashed(self) -> None:
         """The process is dead; another one comes."""
@@ -186,7 +196,7 @@ class World:
 
     @property
     def idle(self) -> bool:
-        """The operator lives and has nothing to do, and nobody is about to do something to the cluster."""
+        """The operator lives and has nothing to do, and no act on the cluster is due."""
         if self._operator is None or self._link is None or self._link.dead or self.intentions:
             return False
         return self._operator.quiet
@@ -206,7 +216,7 @@ class World:
     def metrics(self) -> str:
         return "" if self._operator is None else generate_latest(self._operator.metrics.registry).decode()
 
-    # ---- what befalls the world
+    # ---- faults of the world
 
     def count(self, request: HttpRequest) -> int:
         self.requests += 1
@@ -232,7 +242,7 @@ class World:
                 self._to_repeat = set(self.store.revisions.resources())
                 self.store.restart()
             case Fault.GONE:
-                self.store.revisions.current += 1  # somewhere else something was written, so that nobody is up to date
+                self.store.revisions.current += 1  # something was written elsewhere, so that no cache is up to date
                 self.store.compact()
                 self.store.restart()
             case Fault.HALF_OPEN:
@@ -283,7 +293,7 @@ class World:
             administration.lift()
         if self._until.get(Fault.NAMESPACE, -1.0) <= self.clock.monotonic():
             administration.renew_namespaces()
-            if administration.ending:  # somebody holds what is in it
+            if administration.ending:  # something in it has a finalizer
                 asyncio.get_running_loop().call_later(1.0, self._set_right)
 
     def trouble(self, seconds: float) -> None:
@@ -303,7 +313,7 @@ class World:
         return 30.0 if self.under(Fault.LAG) else 0.0
 
     def resumes(self, request: HttpRequest) -> None:
-        """A watch resumes. From a version of a lost past that exists again, with other content, nobody can know.
+        """A watch resumes. From a version of a lost history that exists again, with other content, this can't be known.
 
         This is why Kubernetes asks administrators to restart all controllers after a restore that reuses revisions.
         """

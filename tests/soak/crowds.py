@@ -12,7 +12,7 @@ import dns.zone
 from seamark.api.dns import DNSEndpoint
 from seamark.api.sample import Greeting
 from seamark.api.score import Workload
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.targets import parse
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.ngrok import AgentEndpoint
 from seamark_runtime.api.gateway import HTTPRoute

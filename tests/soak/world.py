@@ -20,7 +20,7 @@ import yaml
 
 from seamark.cli.families import FAMILIES
 from seamark.cli.roles import account, family_role, leader_role
-from seamark.families.score.config import KEY as CONFIG
+from seamark.families.score.platform.configuration import KEY as CONFIG
 from seamark_cluster.network.closed import NODE, OUTSIDE
 from seamark_cluster.real.users import User, kubeconfig, write_private
 from seamark_edge.dataplane.envoy import binary

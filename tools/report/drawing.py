@@ -62,7 +62,7 @@ def rounded_up(value: float, about: int = 5) -> float:
 
 
 def number(value: float) -> str:
-    """As short as it can be told from its neighbours."""
+    """As short as it can be and still differ from its neighbours."""
     if value >= 1000:
         return f"{value:,.0f}".replace(",", "\u202f")
     return f"{value:.3g}"

@@ -68,7 +68,7 @@ def memory_over_time(soaks: Sequence[Memory]) -> str:
 
 
 def thinned(samples: Sequence[tuple[float, float]], most: int = 800) -> list[tuple[float, float]]:
-    """No more points than a screen can show; of each stretch the highest, so that no peak is lost."""
+    """At most as many points as a screen can show; of each stretch the highest, so that no peak is lost."""
     stretch = -(-len(samples) // most)
     parts = [samples[start : start + stretch] for start in range(0, len(samples), stretch)]
     return [max(part, key=lambda sample: sample[1]) for part in parts]

@@ -1,4 +1,4 @@
-{{/* A hook that leaves nothing behind, and whose words are shown when it fails. Takes the events. */}}
+{{/* A hook that is deleted when it ends, and whose output is shown when it fails. Takes the events. */}}
 {{- define "seamark.hook" -}}
 helm.sh/hook: {{ . }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
@@ -30,7 +30,7 @@ spec:
   volumes: {{ .volumes | nindent 4 }}
 {{- end }}
 
-{{/* The arguments by which `seamark install` knows this installation. */}}
+{{/* The arguments that identify this installation to `seamark install`. */}}
 {{- define "seamark.installArguments" -}}
 - install
 - --name={{ include "seamark.name" . }}

@@ -1,4 +1,4 @@
-{{/* The installation's name: the release's, unless that does not say what it is. */}}
+{{/* The installation's name: the release's, with "seamark" in it. */}}
 {{- define "seamark.name" -}}
 {{- if contains "seamark" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-seamark" (.Release.Name | trunc 32 | trimSuffix "-") }}{{ end -}}
 {{- end }}

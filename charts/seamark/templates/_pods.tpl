@@ -63,7 +63,7 @@ readinessProbe: {httpGet: {path: /readyz, port: health}, periodSeconds: 5, timeo
 startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60}
 {{- end }}
 
-{{/* The settings of families, for whoever runs them. Takes a list: root, families. */}}
+{{/* The settings of families, for the processes that run them. Takes a list: root, families. */}}
 {{- define "seamark.familyVariables" -}}
 {{- $families := index . 1 -}}
 {{- with index . 0 -}}
@@ -138,7 +138,7 @@ startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeou
 {{- end }}
 {{- end }}
 
-{{/* Whether the edge is trusted by an authority of its own: ours always is. */}}
+{{/* Whether the edge has a certificate of its own authority: the chart's edge always has. */}}
 {{- define "seamark.edgeCa" -}}
 {{- if .Values.edge.enabled }}true{{ else }}{{ .Values.externalEdge.ca }}{{ end -}}
 {{- end }}

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from seamark.families.bindings.certificates import Life
-from seamark.families.bindings.controller import Means, controllers
-from seamark.families.bindings.family import CRDS
-from seamark.families.bindings.state import FINALIZER, Settings
-from seamark.families.bindings.targets import Target
+from seamark.families.bindings.family import CRDS, controllers
+from seamark.families.bindings.model.certificates import Life
+from seamark.families.bindings.model.options import Options
+from seamark.families.bindings.model.ownership import FINALIZER
+from seamark.families.bindings.model.targets import Target
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_edge.api.bindings import BoundEndpoint
@@ -97,9 +97,9 @@ class BindingsScenario:
     targets = Targets(requests_per_object=6.0, time_vs_floor=1.5, cpu_ms_per_object=10.0, rss_mb_per_1000=40.0)
 
     def controllers(self) -> tuple[Declaration, ...]:
-        settings = Settings(namespace=HOME, poll=POLL, probe_every=PROBE_EVERY, shelf_life=SHELF_LIFE)
+        options = Options(namespace=HOME, poll=POLL, probe_every=PROBE_EVERY, shelf_life=SHELF_LIFE)
         edge = memory_edge(FileEdge(Path(os.environ[FILE])))
-        return controllers(settings, Means(edge, certificates=PlainCertificates(), dial=dial))
+        return controllers(options, edge, certificates=PlainCertificates(), dial=dial)
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:
         """What the poller does: in the floor it is the client's write like the others."""

@@ -16,8 +16,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from seamark.families.bindings.certificates import EcCertificates
 from seamark.families.bindings.family import CRDS
+from seamark.families.bindings.model.certificates import EcCertificates
 from seamark.providers.edge.seamark import seamark_edge
 from seamark_cluster.real.plane import ControlPlane, Options
 from seamark_edge.api.bindings import BoundEndpoint

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from seamark.api.sample import Greeting, GreetingSpec
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller
-from seamark.families.sample.family import GREETING
+from seamark.families.sample.family import GREETING, controllers
+from seamark.families.sample.model.options import Options
+from seamark.providers.board.memory import MemoryBoard
 from seamark_runtime.api.core import ConfigMap
 from seamark_runtime.api.meta import Object, ObjectMeta, document
 from seamark_runtime.client import APPLY_PATCH
@@ -44,7 +44,7 @@ class CoreScenario:
     targets = Targets(requests_per_object=2.0)
 
     def controllers(self) -> tuple[Declaration, ...]:
-        return (controller(MemoryBoard(), shelf_life=SHELF_LIFE, verify_every=VERIFY_EVERY),)
+        return controllers(Options(SHELF_LIFE, VERIFY_EVERY), MemoryBoard())
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:
         greeting = _greeting(namespace, name, sort)

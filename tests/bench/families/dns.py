@@ -7,10 +7,10 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint, DNSEndpointSpec, Endpoint
-from seamark.families.dns.controller import Timing, controllers
-from seamark.families.dns.family import DNS_ENDPOINT
-from seamark.families.dns.rules import Rules
-from seamark.families.dns.state import FINALIZER, ZONES
+from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.model.entries import FINALIZER, ZONES
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark_runtime.api.meta import Object, ObjectMeta, document
@@ -51,7 +51,7 @@ class DnsScenario:
     def controllers(self) -> tuple[Declaration, ...]:
         provider = Rfc2136Provider(Server(ADDRESS, int(os.environ[PORT]), KEY), (ZONE,))
         rules = Rules(zones=(ZONE,), owner="bench")
-        return controllers(provider, rules, Timing(spacing=0.5, poll=POLL, shelf_life=SHELF_LIFE))
+        return controllers(Options(rules, Intervals(spacing=0.5, poll=POLL, shelf_life=SHELF_LIFE)), provider)
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:
         note = {"bench.seamark.dev/note": name * (1500 // len(name))} if sort is Sort.LARGE else None

@@ -6,11 +6,10 @@ import os
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from seamark.families.gateway.controllers import controllers
-from seamark.families.gateway.family import TRAFFIC_POLICY
-from seamark.families.gateway.features import SUPPORTED
-from seamark.families.gateway.options import Options
-from seamark.families.gateway.state import CONTROLLER_NAME
+from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
+from seamark.families.gateway.gatewayclass.features import SUPPORTED
+from seamark.families.gateway.model.names import CONTROLLER_NAME
+from seamark.families.gateway.model.options import Options
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
 from seamark_edge.dataplane.memory import MemoryDataPlane
@@ -39,7 +38,7 @@ class GatewayScenario:
         real = os.environ.get(PLANE) == "envoy"
         plane = LocalEnvoys(binary.install()) if real else MemoryDataPlane()
         addresses = ("127.0.81.0/24",)
-        return controllers(plane, Options(addresses=addresses, verify=VERIFY, features=SUPPORTED))
+        return controllers(Options(addresses=addresses, verify=VERIFY, features=SUPPORTED), plane)
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:
         note = {"bench.seamark.dev/note": name * (1500 // len(name))} if sort is Sort.LARGE else {}

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from seamark.families.gateway.bundle import definitions
-from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
+from seamark.families.gateway.model.names import CLASS_NAME, CONTROLLER_NAME
+from seamark.gatewayapi.bundle import definitions
 from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import each, make_all

@@ -6,13 +6,11 @@ import os
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from seamark.families.loadbalancer.controllers import controllers
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.family import CRDS
-from seamark.families.loadbalancer.names import COMPUTED_URL, FINALIZER
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.family import CRDS, controllers
+from seamark.families.loadbalancer.model.names import COMPUTED_URL, FINALIZER
+from seamark.families.loadbalancer.model.options import Intervals, Options
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.providers.edge.shelf import Freshness
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark_runtime.api.core import Service, ServicePort, ServiceSpec
 from seamark_runtime.api.meta import ManagedMeta, Object, document
@@ -50,7 +48,8 @@ class LoadBalancerScenario:
     def controllers(self) -> tuple[Declaration, ...]:
         freshness = Freshness(VERIFY, SHELF_LIFE)
         provider = seamark_edge(os.environ[API], os.environ[KEY], freshness=freshness, requests_per_minute=BUDGET)
-        return controllers(provider, Options(cluster="bench"), Timing(POLL, VERIFY, SHELF_LIFE, linger=30.0))
+        timing = Intervals(POLL, VERIFY, SHELF_LIFE, linger=30.0)
+        return controllers(Options(cluster="bench", timing=timing), provider)
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:
         """One of the user's: those whose names begin with `tls-` have a custom domain and are verbose."""

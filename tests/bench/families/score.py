@@ -11,8 +11,7 @@ from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from seamark.api.score import Exposure, Workload, WorkloadExposure, WorkloadExposureStatus, WorkloadPlan
-from seamark.families.score.crds import CRDS
-from seamark.families.score.family import without_runtime
+from seamark.families.score.family import CRDS, without_runtime
 from seamark_runtime.api.meta import Object
 from seamark_runtime.apply import Answers
 from seamark_runtime.client import APPLY_PATCH

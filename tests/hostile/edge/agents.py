@@ -106,7 +106,7 @@ def _asking(attackers: Attackers, kind: StreamType, body: bytes) -> Callable[[],
             if CANARY in url:
                 return Outcome.CROSSED
             if url.endswith(":0"):
-                return Outcome.SILENT  # online where nobody can reach it
+                return Outcome.SILENT  # online at an unreachable place
         return outcome
 
     async def authenticate() -> Outcome:

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 
-from seamark_edge.edge.api import access, endpoints, operators, ranges, reserved
-from seamark_edge.edge.api.base import Body
+from seamark_edge.rest import access, endpoints, operators, ranges, reserved
+from seamark_edge.rest.base import Body
 from tests.edge.running import RunningEdge
 from tests.hostile.edge.cases import Case, Outcome
 from tests.hostile.edge.corpus import CANARY, TEXTS, values, within

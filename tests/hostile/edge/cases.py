@@ -9,11 +9,11 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    REFUSED = "refused"  # an error that says so, or a closed connection
+    REFUSED = "refused"  # an error that names the limit, or a closed connection
     SERVED = "served"
     SILENT = "silent"  # neither, within the deadline
     CRASHED = "crashed"  # an internal error
-    CROSSED = "crossed"  # something of somebody else's was given, or taken
+    CROSSED = "crossed"  # something of another tenant was returned, or taken
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Attacks by whoever reaches a port, without any credentials."""
+"""Attacks by anonymous clients that reach a port."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _shaken(edge: RunningEdge, port: str, data: bytes) -> Callable[[], Awaitable
 
 
 async def _end(reader: asyncio.StreamReader) -> Outcome:
-    """Until the edge closes: it has said something, or nothing. An internal error is neither."""
+    """Until the edge closes, with an answer or without. An internal error is neither."""
     answer = b""
     try:
         while data := await reader.read(65536):
@@ -178,7 +178,7 @@ async def _end(reader: asyncio.StreamReader) -> Outcome:
 
 
 async def crowd(edge: RunningEdge, port: str, number: int) -> int:
-    """So many silent connections at once; gives how many were made. They are held for a moment."""
+    """So many idle connections at once; gives how many were made. They are held for a moment."""
     held: list[asyncio.StreamWriter] = []
 
     async def some(count: int) -> None:

@@ -1,7 +1,7 @@
 """make hostile ARGS=--edge: attacks on every port of a running edge, twice, beside an honest agent and its clients.
 
 It fails if the process ends, an internal error is counted, the honest client is delayed or cut off, something of
-somebody else's is given away, a case is neither refused nor served, or the second run leaves more memory behind than
+another tenant is returned, a case is neither refused nor served, or the second run leaves more memory behind than
 the first. `--fast` is a part of it, in less than a minute.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.bindings.targets import parse
+from seamark.families.bindings.model.targets import parse
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import received_path
 from tests.simulation.faults import Fault

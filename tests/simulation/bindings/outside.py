@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.bindings.certificates import Life
+from seamark.families.bindings.model.certificates import Life
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import MemoryCalls
 from seamark_edge.model import Fields
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 NEVER = float("-inf")
 
 
-class TwinEdge(MemoryCalls):
+class FakeEdge(MemoryCalls):
     """The edge in memory. `troubled`: when it last failed us."""
 
     def __init__(self) -> None:
         super().__init__()
         self.world: World
-        self.network = TwinNetwork()
-        self.clock = TwinClock(self)
+        self.network = FakeNetwork()
+        self.clock = FakeClock(self)
         self.troubled = NEVER
 
     def urls(self) -> dict[str, list[str]]:
@@ -87,10 +87,10 @@ class TwinEdge(MemoryCalls):
         self.troubled = max(self.troubled, self.world.clock.monotonic() + lasts)
 
 
-class TwinClock:
+class FakeClock:
     """The world's clock, once there is a world."""
 
-    def __init__(self, edge: TwinEdge) -> None:
+    def __init__(self, edge: FakeEdge) -> None:
         self._edge = edge
 
     def monotonic(self) -> float:
@@ -100,7 +100,7 @@ class TwinClock:
         return self._edge.world.clock.wall()
 
 
-class TwinNetwork:
+class FakeNetwork:
     """Connections to upstream Services, by the port of the target. `connected` and `failed`: when, by place."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class TwinNetwork:
         self.connected[(address, port)] = now
 
 
-class TwinCertificates:
+class FakeCertificates:
     """Keys that are the same in every run."""
 
     def __init__(self) -> None:

@@ -6,15 +6,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.bindings.controller import Means, controllers
-from seamark.families.bindings.family import CRDS
-from seamark.families.bindings.state import Settings
+from seamark.families.bindings.family import CRDS, controllers
+from seamark.families.bindings.model.options import Options
 from seamark.providers.edge.memory import memory_edge
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
 from tests.simulation.bindings import acts
 from tests.simulation.bindings.acts import BOUND, DATABASE, HOME, NONSENSE, OPERATORS, OWN, RIVAL, SHOP, WEB
-from tests.simulation.bindings.outside import TwinCertificates, TwinEdge
+from tests.simulation.bindings.outside import FakeCertificates, FakeEdge
 from tests.simulation.bindings.truth import Truth
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import StatusHistory, conditions_of
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 RESTARTED = 60.0  # seconds from a restore to the operator's restart by the administrator
-SETTINGS = Settings(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0)
+OPTIONS = Options(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0)
 
 
 class BindingsScenario:
@@ -38,17 +37,22 @@ class BindingsScenario:
         self._truth: Truth
         self._first_revision = 0
 
-    def outside(self) -> TwinEdge:
-        return TwinEdge()
+    def outside(self) -> FakeEdge:
+        return FakeEdge()
 
-    def controllers(self, outside: TwinEdge) -> tuple[Declaration, ...]:
-        means = Means(memory_edge(outside), outside.clock, TwinCertificates(), outside.network.dial)
-        return controllers(SETTINGS, means)
+    def controllers(self, outside: FakeEdge) -> tuple[Declaration, ...]:
+        return controllers(
+            OPTIONS,
+            memory_edge(outside),
+            clock=outside.clock,
+            certificates=FakeCertificates(),
+            dial=outside.network.dial,
+        )
 
     def attach(self, world: World) -> None:
         self._world = world
         world.outside.world = world.outside.network.world = world
-        self._truth = Truth(world, SETTINGS.shelf_life)
+        self._truth = Truth(world, OPTIONS.shelf_life)
         for name in (HOME, SHOP, "kube-system"):
             if world.store.get("namespaces", "", name) is None:
                 world.store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

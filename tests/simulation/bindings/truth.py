@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.bindings.targets import BadTarget, Target, parse
+from seamark.families.bindings.model.targets import BadTarget, Target, parse
 from tests.simulation.bindings.acts import BOUND, HOME, OPERATORS
 from tests.simulation.bindings.outside import NEVER
 from tests.simulation.faults import RESTORES, Fault

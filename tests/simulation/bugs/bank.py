@@ -1,20 +1,12 @@
-"""All planted bugs."""
+"""All seeded bugs."""
 
 from __future__ import annotations
 
-from tests.simulation.bugs import filters, identity, leading, retries, staleness, tenants, untrusted, words
+from tests.simulation.bugs import filters, identity, leading, retries, staleness, statuses, tenants, untrusted
 from tests.simulation.bugs.bug import Bug
 
-BANK: tuple[Bug, ...] = (
-    *identity.BUGS,
-    *staleness.BUGS,
-    *retries.BUGS,
-    *words.BUGS,
-    *leading.BUGS,
-    *tenants.BUGS,
-    *untrusted.BUGS,
-    *filters.BUGS,
-)
+PARTS = (staleness, retries, identity, leading, statuses, untrusted, tenants, filters)
+BANK: tuple[Bug, ...] = tuple(bug for part in PARTS for bug in part.BUGS.found)
 
 
 def named(name: str) -> Bug:

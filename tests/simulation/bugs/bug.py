@@ -1,31 +1,28 @@
-"""A planted bug: a small change of the code under test, and how it gets into a process.
+"""A seeded bug: functions of the product, replaced by others that have a known kind of defect.
 
-- A change names a module and a text that stands in it exactly once; if it does not, the bug no longer applies.
-- The changed source is compiled in place of the file's own, in a process of its own: no file is touched.
+- A bug refers to what it replaces by symbol: the type checker notices when a function is renamed or changes its
+  signature, and no bug depends on how a function is written.
+- It is planted in a process of its own, or for the time of a test (`planted`). No file is changed.
 """
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from types import CodeType, ModuleType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar
 
-from tests.sources import PACKAGES
+P = ParamSpec("P")
+R = TypeVar("R")
+V = TypeVar("V")
+
+_undo: list[Callable[[], None]] = []  # how to take back what was replaced, in the order in which it was
 
 
-class NotApplicableError(Exception):
-    """The code has changed: the bug has to be planted anew."""
-
-
-@dataclass(frozen=True)
-class Change:
-    module: str
-    before: str
-    after: str
+class NotFoundError(Exception):
+    """Nothing in the product refers to what a bug replaces."""
 
 
 @dataclass(frozen=True)
@@ -34,46 +31,61 @@ class Bug:
 
     name: str
     kind: str
-    words: str
-    changes: tuple[Change, ...]
+    meaning: str
+    plant: Callable[[], None]
     first: tuple[str, ...] = ()
 
-    def sources(self) -> dict[str, str]:
-        """Module → its source with the bug in it."""
-        found: dict[str, str] = {}
-        for change in self.changes:
-            package, _, rest = change.module.partition(".")
-            text = found.get(change.module) or (PACKAGES[package] / f"{rest.replace('.', '/')}.py").read_text()
-            if text.count(change.before) != 1:
-                raise NotApplicableError(
-                    f"{self.name}: in {change.module} this stands {text.count(change.before)} times, not once: "
-                    f"{change.before!r}"
-                )
-            found[change.module] = text.replace(change.before, change.after)
-        return found
 
-    def plant(self) -> None:
-        """From now on, imports get the bug. To be called before anything of Seamark is imported."""
-        assert not any(name.startswith("seamark_runtime") for name in sys.modules), "it is too late"
-        sys.meta_path.insert(0, _Planter(self.sources()))
+@dataclass
+class Bugs:
+    """The bugs of one kind, in the order of their declaration."""
+
+    kind: str
+    found: list[Bug] = field(default_factory=list)
+
+    def bug(self, name: str, meaning: str, *first: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        def declare(plant: Callable[[], None]) -> Callable[[], None]:
+            self.found.append(Bug(name, self.kind, meaning, plant, first))
+            return plant
+
+        return declare
 
 
-class _Planter(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
-    def __init__(self, sources: dict[str, str]) -> None:
-        self._sources = sources
+def swap(old: Callable[P, R], new: Callable[P, R], *, only: ModuleType | None = None) -> None:
+    """Wherever the product (or this module alone) refers to the function or method `old`, it refers to `new`."""
+    owner: Any = sys.modules[old.__module__]
+    *classes, name = old.__qualname__.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+    if classes:
+        before = owner.__dict__[name]
+        _set(owner, name, before, staticmethod(new) if isinstance(before, staticmethod) else new)
+        return
+    swap_value(old, new, only=only)
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in self._sources:
-            return None
-        return importlib.util.spec_from_loader(fullname, self)
 
-    def get_source(self, fullname: str) -> str:
-        return self._sources[fullname]
+def swap_value(old: V, new: V, *, only: ModuleType | None = None) -> None:
+    """The same for a function of a module, or a constant."""
+    modules = [only] if only is not None else [m for name, m in list(sys.modules.items()) if name.startswith("seamark")]
+    references = [(module, name) for module in modules for name, value in vars(module).items() if value is old]
+    if not references:
+        raise NotFoundError(f"nothing refers to {old!r}")
+    for module, name in references:
+        _set(module, name, old, new)
 
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self._sources[fullname], f"<{fullname}, with a bug>")
 
-    def is_package(self, fullname: str) -> bool:
-        return False
+def _set(owner: Any, name: str, before: object, after: object) -> None:
+    setattr(owner, name, after)
+    _undo.append(lambda: setattr(owner, name, before))
+
+
+@contextmanager
+def planted(bug: Bug) -> Iterator[int]:
+    """How many references were replaced."""
+    assert not _undo, "another bug is planted"
+    try:
+        bug.plant()
+        yield len(_undo)
+    finally:
+        while _undo:
+            _undo.pop()()

@@ -2,218 +2,241 @@
 
 from __future__ import annotations
 
-from tests.simulation.bugs.bug import Bug, Change
+import asyncio
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping
+from typing import Any
 
-KIND = "stale or unobserved state"
+import msgspec
 
-BUGS = (
-    Bug(
-        "no expectations",
-        KIND,
-        "after a write the next pass looks at a cache that does not have it yet",
-        (
-            Change(
-                "seamark_runtime.expectations",
-                "        if expectation.holds():\n            return\n        self._of",
-                "        return\n        self._of",
-            ),
-        ),
-        first=("sample/0/calm/3:LAG",),
-    ),
-    Bug(
-        "list without a look",
-        KIND,
-        "what a new list does not show of our writes is not looked for",
-        (
-            Change(
-                "seamark_runtime.expectations",
-                "        if expectation.informer.listed > expectation.lists:\n            self._parked.add(request)\n",
-                "",
-            ),
-        ),
-        first=("sample/0/calm/16:GONE",),
-    ),
-    Bug(
-        "live generation on a cached result",
-        KIND,
-        "the status is judged from the cache and stamped with the generation that is live",
-        (
-            Change(
-                "seamark_runtime.statuswriter",
-                "        now = self.clock.monotonic()\n        mode",
-                "        now = self.clock.monotonic()\n"
-                "        obj = await self.client.get(type(obj), obj.key)\n"
-                "        mode",
-            ),
-        ),
-    ),
-    Bug(
-        "resumes without a list",
-        KIND,
-        "a watch that was cut begins anew from now on, and never hears what was deleted meanwhile",
-        (
-            Change(
-                "seamark_runtime.watch",
-                "            except SeamarkError as error:\n",
-                '            except SeamarkError as error:\n                self.version = ""\n',
-            ),
-        ),
-        first=("sample/0/calm/15:CUT", "sample/0/calm/14:CUT"),
-    ),
-    Bug(
-        "a cache of the past",
-        KIND,
-        "after a long silence it is judged from one cache that has caught up and another that has not",
-        (
-            Change(
-                "seamark_runtime.stalecaches",
-                "        if behind is None:\n",
-                "        if behind is None or behind.trouble:\n",
-            ),
-        ),
-        first=("sample/0/calm/13:RESET_AFTER,14:HALF_OPEN",),
-    ),
-    Bug(
-        "410 ignored",
-        KIND,
-        "a watch whose version is too old asks for it again and again",
-        (
-            Change(
-                "seamark_runtime.watch",
-                "            except Expired:\n                self._start_over()\n",
-                "            except Expired:\n",
-            ),
-        ),
-        first=("sample/0/calm/5:GONE",),
-    ),
-    Bug(
-        "the gone stay",
-        KIND,
-        "a new list does not remove what is not in it",
-        (
-            Change(
-                "seamark_runtime.cache",
-                "        return [self.remove(key) for key in gone]\n",
-                "        return [self.remove(key) for key in gone[:0]]\n",
-            ),
-        ),
-        first=("sample/0/calm/28:RESTORE", "sample/0/calm/28:RESTORE_BUMPED", "sample/0/calm/11:RESTORE"),
-    ),
-    Bug(
-        "half-open for ever",
-        KIND,
-        "a connection without a word is trusted",
-        (Change("seamark_runtime.watch", "async with asyncio.timeout(idle):", "async with asyncio.timeout(None):"),),
-        first=("sample/0/calm/5:HALF_OPEN",),
-    ),
-    Bug(
-        "answer to another question",
-        KIND,
-        "what was confirmed for an older text is taken for this one",
-        (
-            Change(
-                "seamark_runtime.calls",
-                "if answer is None or answer.action != call.action:",
-                "if answer is None:",
-            ),
-            Change(
-                "seamark_runtime.calls",
-                "            after[call.target] = self._start(request, _Slot(call, uid, self._now()))\n",
-                "            old = slot and slot.answer\n"
-                "            after[call.target] = self._start(request, _Slot(call, uid, self._now(), old))\n",
-            ),
-        ),
-    ),
-    Bug(
-        "shelf life ignored",
-        KIND,
-        "what was verified once is believed for ever",
-        (
-            Change(
-                "seamark_runtime.calls",
-                '        expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life\n',
-                '        expires = float("inf")\n',
-            ),
-        ),
-        first=("unverified/0/calm/",),
-    ),
-    Bug(
-        "no timer for old evidence",
-        KIND,
-        "nobody looks again at the moment when evidence gets old",
-        (
-            Change(
-                "seamark_runtime.reconciler",
-                "        expires = min(view.requeue_at, self._dependencies.calls.expiry(request))\n",
-                "        expires = view.requeue_at\n",
-            ),
-        ),
-        first=("unverified/0/calm/",),
-    ),
-    Bug(
-        "old word for a new generation",
-        KIND,
-        "while nobody has answered, what was said of the last generation is said of this one",
-        (
-            Change(
-                "seamark_runtime.conditions",
-                "                return before\n",
-                "                return msgspec.structs.replace(before, observed_generation=self.generation)\n",
-            ),
-            Change(
-                "seamark_runtime.conditions",
-                "return before.observed_generation == self.generation and before.status != UNKNOWN",
-                "return before.status != UNKNOWN",
-            ),
-        ),
-        first=("sample/0/calm/19:OUTSIDE_HANGS",),
-    ),
-    Bug(
-        "a restart un-says",
-        KIND,
-        "what was verified before a restart is Unknown until it is verified again",
-        (
-            Change(
-                "seamark_runtime.conditions",
-                "if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):",
-                "if False:",
-            ),
-        ),
-    ),
-    Bug(
-        "dependency not recorded",
-        KIND,
-        "what a pass has read does not wake its key when it changes",
-        (
-            Change(
-                "seamark_runtime.reconciler",
-                "        self._router.reads.record(request, view.reads)\n        return found\n",
-                "        return found\n",
-            ),
-        ),
-    ),
-    Bug(
-        "index not kept",
-        KIND,
-        "an index does not notice that an object has gone",
-        (
-            Change(
-                "seamark_runtime.cache",
-                "        for value in set(old).difference(new):\n",
-                "        for value in set(old).difference(new) if new else ():\n",
-            ),
-        ),
-    ),
-    Bug(
-        "echo too wide",
-        KIND,
-        "every change of a status is taken for our own",
-        (
-            Change(
-                "seamark_runtime.router",
-                "change.after.metadata.resource_version == self._own_writes.get(request)",
-                "not change.of_intent",
-            ),
-        ),
-    ),
+from seamark_runtime import watch as watches
+from seamark_runtime.api.meta import Condition, Key, Object
+from seamark_runtime.cache import Cache, Change, Index
+from seamark_runtime.calls import Call, Calls, Failed, Results, _Answer
+from seamark_runtime.conditions import UNKNOWN, Stamp
+from seamark_runtime.controller import Controller, Declaration, Wanted
+from seamark_runtime.errors import Expired, SeamarkError
+from seamark_runtime.expectations import Expectation, Expectations
+from seamark_runtime.reconciler import Reconciler
+from seamark_runtime.request import Request
+from seamark_runtime.router import EventRouter
+from seamark_runtime.source import Fresh, NotYet, Stale
+from seamark_runtime.stalecaches import StaleCaches
+from seamark_runtime.statuswriter import StatusWriter, WriteResult
+from seamark_runtime.transport import Stream
+from seamark_runtime.view import View
+from seamark_runtime.watch import Event, Following, Watch
+from tests.simulation.bugs.bug import Bugs, swap
+
+BUGS = Bugs("stale or unobserved state")
+
+
+@BUGS.bug("no expectations", "after a write the next reconcile reads a cache that lacks it", "sample/0/calm/3:LAG")
+def no_expectations() -> None:
+    def expect(_self: Expectations, _expectation: Expectation) -> None:
+        pass
+
+    swap(Expectations._expect, expect)
+
+
+@BUGS.bug(
+    "list without a look", "what a new list does not show of our writes is not looked for", "sample/0/calm/16:GONE"
 )
+def list_without_a_look() -> None:
+    original = Expectations._meet
+
+    def meet(self: Expectations, expectation: Expectation) -> None:
+        expectation.lists = expectation.informer.listed
+        original(self, expectation)
+
+    swap(Expectations._meet, meet)
+
+
+@BUGS.bug(
+    "live generation on a cached result",
+    "the status is judged from the cache and stamped with the generation that is live",
+)
+def live_generation_on_a_cached_result() -> None:
+    original = StatusWriter.write
+
+    async def write(
+        self: StatusWriter, controller: Controller[Any], obj: Any, judged: Any, answers_due: float | None
+    ) -> WriteResult:
+        live = await self.client.get(type(obj), obj.key)
+        return await original(self, controller, live, judged, answers_due)
+
+    swap(StatusWriter.write, write)
+
+
+@BUGS.bug(
+    "resumes without a list",
+    "a watch that was cut begins anew from now on, and never receives what was deleted meanwhile",
+    "sample/0/calm/15:CUT",
+    "sample/0/calm/14:CUT",
+)
+def resumes_without_a_list() -> None:
+    original = Watch._interrupted
+
+    async def interrupted(self: Watch[Any], error: SeamarkError, sink: Callable[[Event], None]) -> None:
+        self.state = Following("")
+        await original(self, error, sink)
+
+    swap(Watch._interrupted, interrupted)
+
+
+@BUGS.bug(
+    "a stale cache",
+    "after a long silence it is judged from one cache that has caught up and another that has not",
+    "sample/0/calm/13:RESET_AFTER,14:HALF_OPEN",
+)
+def a_stale_cache() -> None:
+    original = StaleCaches.park
+
+    def park(self: StaleCaches, request: Request) -> bool:
+        stale = next((informer for informer in self._read[request.controller] if informer.stale), None)
+        return not (stale is not None and stale.trouble) and original(self, request)
+
+    swap(StaleCaches.park, park)
+
+
+@BUGS.bug("410 ignored", "a watch whose version is too old asks for it again and again", "sample/0/calm/5:GONE")
+def gone_ignored() -> None:
+    original = Watch._step
+
+    async def step(self: Watch[Any], sink: Callable[[Event], None]) -> None:
+        try:
+            await original(self, sink)
+        except Expired:
+            await asyncio.sleep(self._pause())
+
+    swap(Watch._step, step)
+
+
+@BUGS.bug(
+    "deleted objects stay",
+    "a new list does not remove what is not in it",
+    "sample/0/calm/28:RESTORE",
+    "sample/0/calm/28:RESTORE_BUMPED",
+    "sample/0/calm/11:RESTORE",
+)
+def deleted_objects_stay() -> None:
+    def confirm(self: Cache[Any]) -> list[Change[Any]]:
+        self._unconfirmed = None
+        return []
+
+    swap(Cache.confirm, confirm)
+
+
+@BUGS.bug("half-open without end", "a connection without any byte is trusted", "sample/0/calm/5:HALF_OPEN")
+def half_open_without_end() -> None:
+    original = watches.lines
+
+    def lines(stream: Stream, _idle: float) -> AsyncIterator[bytes]:
+        return original(stream, 1e9)
+
+    swap(watches.lines, lines)
+
+
+@BUGS.bug("answer to another question", "what was confirmed for an older text counts for this one")
+def answer_to_another_question() -> None:
+    want = Calls.want
+
+    def to(self: Results, call: Call[Any]) -> NotYet | Fresh[Any] | Stale[Any] | Failed:
+        answer = self.answers.get(call.target)
+        if answer is None:
+            return NotYet()
+        if isinstance(answer.outcome, Failed):
+            return answer.outcome
+        return Stale(answer.outcome) if answer.expires <= self.now else Fresh(answer.outcome, answer.expires)
+
+    def keeping_answers(self: Calls, request: Request, uid: str, calls: Iterable[Call[Any]]) -> None:
+        answers = {target: slot.answer for target, slot in self._slots.get(request, {}).items()}
+        want(self, request, uid, calls)
+        for target, slot in self._slots.get(request, {}).items():
+            slot.answer = slot.answer or answers.get(target)
+
+    swap(Results.to, to)
+    swap(Calls.want, keeping_answers)
+
+
+@BUGS.bug("shelf life ignored", "what was verified once is trusted without end", "unverified/0/calm/")
+def shelf_life_ignored() -> None:
+    def answer(call: Call[Any], outcome: Any, _expires: float) -> _Answer:
+        return _Answer(call.action, outcome, float("inf"))
+
+    swap(Results.answer, answer)
+
+
+@BUGS.bug("no timer for old evidence", "no requeue at the time when evidence expires", "unverified/0/calm/")
+def no_timer_for_old_evidence() -> None:
+    def never(_self: Calls, _request: Request) -> float:
+        return float("inf")
+
+    swap(Calls.expiry, never)
+
+
+@BUGS.bug(
+    "old condition for a new generation",
+    "without a response, what was written for the last generation is written for this one",
+    "sample/0/calm/19:OUTSIDE_HANGS",
+)
+def old_condition_for_a_new_generation() -> None:
+    original = Stamp._stamped
+
+    def ours(_self: Stamp, before: Condition) -> bool:
+        return before.status != UNKNOWN
+
+    def stamped(
+        self: Stamp, judged: Condition, before: Condition | None, stamped: Mapping[str, Condition]
+    ) -> Condition:
+        condition = original(self, judged, before, stamped)
+        if condition is not before:
+            return condition
+        return msgspec.structs.replace(condition, observed_generation=self.generation)
+
+    swap(Stamp._is_ours, ours)
+    swap(Stamp._stamped, stamped)
+
+
+@BUGS.bug("a restart withdraws", "what was verified before a restart is Unknown until it is verified again")
+def a_restart_withdraws() -> None:
+    def never(_self: Stamp, _before: Condition) -> bool:
+        return False
+
+    swap(Stamp._is_ours, never)
+
+
+@BUGS.bug("dependency not recorded", "a change of what a reconcile has read does not requeue it")
+def dependency_not_recorded() -> None:
+    original = Reconciler._existing
+
+    def existing(
+        self: Reconciler, request: Request, controller: Declaration, owner: Object, wanted: Wanted, view: View
+    ) -> list[Object]:
+        reads = self._router.reads
+        before = reads._reads.get(request, ())
+        found = original(self, request, controller, owner, wanted, view)
+        reads.record(request, before)
+        return found
+
+    swap(Reconciler._existing, existing)
+
+
+@BUGS.bug("index not kept", "an index does not notice that an object has gone")
+def index_not_kept() -> None:
+    original = Cache._move
+
+    def move(
+        self: Cache[Any], index: Index[Any], key: Key, old: tuple[Hashable, ...], new: tuple[Hashable, ...]
+    ) -> None:
+        if new:
+            original(self, index, key, old, new)
+
+    swap(Cache._move, move)
+
+
+@BUGS.bug("echo too wide", "every change of a status counts as our own")
+def echo_too_wide() -> None:
+    def own(_self: EventRouter, _request: Request, change: Change[Any]) -> bool:
+        return change.after is not None and not change.of_intent
+
+    swap(EventRouter._is_own_write, own)

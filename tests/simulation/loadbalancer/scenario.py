@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.loadbalancer.controllers import controllers
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.family import CRDS
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.family import CRDS, controllers
+from seamark.families.loadbalancer.model.options import Intervals, Options
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import memory_edge
-from seamark.providers.edge.shelf import Freshness
+from seamark.providers.edge.objectcache import Freshness
 from seamark_edge.model import Owner
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 CUSTOM, FIXED = "app.example.com", "edge.example:29000"
-TIMING = Timing(poll=100.0, verify=150.0, shelf_life=3600.0, linger=250.0, soon=100.0)
+TIMING = Intervals(poll=100.0, verify=150.0, shelf_life=3600.0, linger=250.0, soon=100.0)
 VERBOSE = {STRATEGY: "endpoints-verbose"}
 
 
@@ -71,7 +70,7 @@ class LoadBalancerScenario:
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
         clock = outside.world.clock
         provider = memory_edge(outside, Freshness(TIMING.verify, TIMING.shelf_life, clock))
-        return controllers(provider, self.options, TIMING, clock)
+        return controllers(replace(self.options, timing=TIMING), provider, clock=clock)
 
     def attach(self, world: World) -> None:
         self._world = world

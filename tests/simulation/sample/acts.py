@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 GREETINGS = "greetings.sample.seamark.dev"
 NAMESPACE = "default"
 ROOT = f"/apis/sample.seamark.dev/v1alpha1/namespaces/{NAMESPACE}/greetings"
-KEEPER = "harbour.example/keeper"  # somebody else's finalizer
-AUDITOR = "auditor"  # somebody else's field manager
+KEEPER = "harbour.example/keeper"  # a foreign finalizer
+AUDITOR = "auditor"  # a foreign field manager
 IN_A_PASS = 0.005  # seconds after a change at which the operator is in the middle of its work
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
@@ -44,7 +44,7 @@ def edit(world: World, name: str, **spec: str) -> None:
 
 
 def edit_twice(world: World, name: str, text: str) -> None:
-    """The second edit comes while the operator works on the first, right before it says so."""
+    """The second edit comes while the operator works on the first, right before it writes that."""
     edit(world, name, text=f"not yet {text}")
     asyncio.get_running_loop().call_later(IN_A_PASS, lambda: edit(world, name, text=text))
 
@@ -90,14 +90,14 @@ def recreate(world: World, name: str, text: str, board: str) -> None:
             return
         world.intentions -= 1
         if found is None:  # otherwise the past came back, and it was never deleted
-            world.act("the name is free: it comes again")
+            world.act("the name is free: it is created again")
             create(world, name, text=text, board=board)
 
     again()
 
 
 def release(world: World, name: str, uid: str) -> None:
-    """The other finalizer's owner lets go."""
+    """The owner of the other finalizer removes it."""
     found = world.store.get(GREETINGS, NAMESPACE, name)
     if found is None or found["metadata"]["uid"] != uid or "deletionTimestamp" not in found["metadata"]:
         return

@@ -1,4 +1,4 @@
-"""The twin of the board outside: it keeps the contract, has the troubles that the world sends, and remembers."""
+"""The fake of the remote board: it keeps the contract, has the troubles that the world sends, and remembers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEVER = float("-inf")
 
 
 class TwinBoard:
-    """- `confirmed`: when a board last told us that it shows this text, while it does.
+    """- `confirmed`: when a board last confirmed that it shows this text, while it does.
     - `troubled`: when a board last failed an owner.
     - `made` counts posts that came and went, not how often they were confirmed.
     """
@@ -28,7 +28,7 @@ class TwinBoard:
         self.troubled: dict[tuple[str, str], float] = {}
         self.made: Counter[str] = Counter()
         self.world: World | None = None
-        self.before_effect: Callable[[str], None] | None = None  # hears of the owner, before anything is shown
+        self.before_effect: Callable[[str], None] | None = None  # knows of the owner, before anything is shown
 
     async def post(self, board: str, owner: str, text: str) -> None:
         await self._call(board, owner, lambda: self._show(board, owner, text))

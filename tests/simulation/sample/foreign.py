@@ -38,7 +38,7 @@ def check_let_go(old: Any) -> None:
 
 
 def _managers(obj: Any) -> None:
-    """Of the status, our words and nobody else's are under our manager, and it is of this family alone."""
+    """Of the status, our fields and no others are under our manager, and it is of this family alone."""
     for entry in obj["metadata"].get("managedFields") or ():
         if entry.get("subresource") == "status" and entry["manager"].startswith(MARKS):
             if entry["manager"] != STATUS_MANAGER:
@@ -48,7 +48,7 @@ def _managers(obj: Any) -> None:
 
 
 def check_careful(write: Write) -> None:
-    """A write can only land on the object that was looked at: nobody's successor, nobody's later word."""
+    """A write can only land on the object that was looked at: not its successor, not a later version."""
     if write.method == "POST" or "/events" in write.path:
         return
     body = json.loads(write.body)

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seamark.families.sample.controller import controller
-from seamark.families.sample.family import GREETING
+from seamark.families.sample.family import GREETING, controllers
+from seamark.families.sample.model.options import Options
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
 from tests.simulation.invariants import StatusHistory, conditions_of
@@ -47,7 +47,7 @@ class SampleScenario:
         return TwinBoard()
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
-        return (controller(outside, shelf_life=self.shelf_life, verify_every=self.verify_every),)
+        return controllers(Options(self.shelf_life, self.verify_every), outside)
 
     def attach(self, world: World) -> None:
         self._world = world
@@ -76,7 +76,11 @@ class SampleScenario:
             Step("another board", lambda world: acts.edit(world, "posted", text="5", board="pier"), most=3),
             Step("the status is wiped", lambda world: acts.wipe_status(world, "posted"), most=2),
             Step("the stranger leaves", lambda world: acts.delete_config_map(world, "taken"), most=3),
-            Step("it goes and comes again", lambda world: acts.recreate(world, "posted", text="6", board="quay"), 6),
+            Step(
+                "it is deleted and created again",
+                lambda world: acts.recreate(world, "posted", text="6", board="quay"),
+                6,
+            ),
             Step(
                 "one goes, a namesake comes at once", lambda world: acts.recreate(world, "plain", "eight", ""), most=5
             ),
@@ -128,7 +132,7 @@ class SampleScenario:
             asyncio.get_running_loop().call_later(0.02, acts.release, self._world, meta["name"], meta["uid"])
 
     def _marked(self, owner: str) -> None:
-        """Nobody can know at once that a restore has taken a finalizer away."""
+        """It can't be known at once that a restore has taken a finalizer away."""
         if self._world.clock.monotonic() < self._unmarked.get(owner, NEVER) + SEEN_LATELY:
             return
         with self._world.watching():

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
-WATCH_IDLE = 4000.0  # seconds for which a silent watch is trusted in the simulator
+WATCH_IDLE = 4000.0  # seconds for which a watch without events is trusted in the simulator
 SEEN_LATELY = 60.0  # seconds for which an answer of the API server is evidence enough: a pass, its faults, its retries
 TOLD_LATELY = 400.0  # seconds for which a refusal explains a False: the longest backoff, and more
 OURS = ("Published", "Posted", "Ready")
 
 
 class Truth:
-    """Remembers what was said and what was so; raises where a statement does not match.
+    """Records what was written and what was true; raises where a status does not match.
 
     - `shelf_life`: for how long a board's answer is evidence.
     """
@@ -32,7 +32,7 @@ class Truth:
         self._world = world
         self._shelf_life = shelf_life
         self._specs: dict[tuple[str, int], dict[str, Any]] = {}  # (uid, generation) → spec
-        self._texts: dict[str, list[tuple[float, str | None]]] = {}  # owner uid → what its ConfigMap said, since when
+        self._texts: dict[str, list[tuple[float, str | None]]] = {}  # owner uid → the text of its ConfigMap, since when
         self._holders: dict[str, list[tuple[float, list[str] | None]]] = {}  # ConfigMap → its owners, since when
         self.made: Counter[str] = Counter()
 
@@ -40,7 +40,7 @@ class Truth:
         self._specs[(obj["metadata"]["uid"], obj["metadata"]["generation"])] = obj["spec"]
 
     def learn_again(self, config_maps: list[Any]) -> None:
-        """The past is back: these are the ConfigMaps, whatever was heard of others."""
+        """A restore: these are the ConfigMaps, whatever was received about others."""
         now = self._world.clock.monotonic()
         for history in self._texts.values():
             history.append((now, None))
@@ -94,7 +94,7 @@ class Truth:
             raise Violation("no lie", f"{name} is True, but the board has not confirmed {spec['text']!r} in time")
 
     def _was_published(self, uid: str, text: str, now: float) -> bool:
-        """Whether the ConfigMap said so lately."""
+        """Whether the ConfigMap had that text lately."""
         history = self._texts.get(uid, [])
         for number, (_since, said) in enumerate(history):
             until = history[number + 1][0] if number + 1 < len(history) else now
@@ -107,7 +107,7 @@ class Truth:
 
     def _no_false_alarm(self, obj: Any, name: str) -> None:
         if name == "Published" and not self._has_excuse(obj):
-            raise Violation("no false alarm", "Published is False, but nobody has refused the ConfigMap")
+            raise Violation("no false alarm", "Published is False, but the ConfigMap was not refused")
         if name == "Posted" and not self._board_failed(obj):
             raise Violation("no false alarm", "Posted is False, but the board has not failed")
 
@@ -140,7 +140,7 @@ class Truth:
         if name == "Published" or self._age(obj["metadata"]["uid"], spec, self._world.clock.monotonic()) < (
             self._shelf_life - 1
         ):
-            raise Violation("un-says nothing", f"{name} was True for generation {generation}, and is Unknown now")
+            raise Violation("no early Unknown", f"{name} was True for generation {generation}, and is Unknown now")
 
     # ---- at rest
 

@@ -1,6 +1,6 @@
 """The sample family beside a hostile tenant: objects that can't be read or processed, and names that lead elsewhere.
 
-Whatever the tenant writes, the greetings are served as ever, the tenant's own objects say what is wrong with them, and
+Whatever the tenant writes, the greetings are served as ever, the tenant's own objects report what is wrong, and
 nothing is followed for an object that is gone.
 """
 
@@ -13,7 +13,7 @@ from seamark_edge.api.ngrok import NgrokTrafficPolicy
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.meta import Key
-from seamark_runtime.controller import CollectionController, Declaration, Wanted
+from seamark_runtime.controller import CollectionController, Declaration, Output, Reads, Wanted
 from seamark_runtime.source import Collection
 from seamark_runtime.view import View
 from tests.simulation.faults import Fault
@@ -29,7 +29,7 @@ POLICIES = "ngroktrafficpolicies.ngrok.k8s.ngrok.com"
 EVENTS = "events"
 DEEP = 300  # levels: more than is decoded, and less than the embedded server can hold
 NUMBER, SECRET = "tenant.example/number", "tenant.example/secret"
-UNREADABLE = {"deep", "number"}  # policies that must say so
+UNREADABLE = {"deep", "number"}  # policies that must report it
 
 
 def _keys(policy: NgrokTrafficPolicy) -> Iterable[Key]:
@@ -41,7 +41,7 @@ def _observe(view: View, key: Key, _results: Any) -> None:
     """Reads a Secret that the tenant names, and fails afterwards."""
     policy = view.get(NgrokTrafficPolicy, key)
     if policy is not None and (name := policy.annotation(SECRET)):
-        view.one(Secret, Key(key.namespace, name))
+        view.single(Secret, Key(key.namespace, name))
         raise ValueError("a bug that only this object brings about")
 
 
@@ -55,9 +55,8 @@ class UntrustedScenario(SampleScenario):
             keyed={NgrokTrafficPolicy: _keys},
             observe=_observe,
             desire=lambda _seen: Wanted(),
-            report=lambda _seen, _answers: {},
-            reports=Collection("policies"),
-            singles=(Secret,),
+            outputs=(Output(Collection("policies"), lambda _seen, _answers: {}),),
+            reads=Reads(singles=(Secret,)),
         )
         return (*super().controllers(outside), group)
 

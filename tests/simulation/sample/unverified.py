@@ -1,4 +1,4 @@
-"""The sample family where nobody verifies again: evidence gets old, and True must become Unknown in time."""
+"""The sample family without verification: evidence expires, and True must become Unknown in time."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from seamark.api.sample import Greeting
-from seamark.families.sample.reconcile import config_map, judge
-from seamark.families.sample.state import CONFIG_MAP, Seen
+from seamark.families.sample.greeting.reconcile import config_map, judge
+from seamark.families.sample.greeting.state import CONFIG_MAP, Seen
 from seamark_runtime.api.core import ConfigMap
 from seamark_runtime.api.meta import document, to_wire
 from seamark_runtime.apply import Answers

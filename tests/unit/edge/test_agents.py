@@ -1,4 +1,4 @@
-"""Agents' sessions without a network: silence and strangers."""
+"""Agents' sessions without a network: lost connections and foreign sessions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.limits import ConnectionLimit, Slot
 from seamark_edge.edge.registry import Entry
 from seamark_edge.edge.rpc import MAX_PENDING
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.sessions import SLICE
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.urls import parse_url
 from seamark_edge.model import Owner
+from seamark_edge.process.server import Edge
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import SessionClosed, data_header
 from seamark_edge.wire.muxado.frames import MAX_STREAM, SYN

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seamark_edge.edge.api.app import RESOURCES
-from seamark_edge.edge.api.base import Resource
 from seamark_edge.edge.errors import Refusal
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.process.server import Edge
+from seamark_edge.rest.app import RESOURCES
+from seamark_edge.rest.base import Resource
 from seamark_runtime.errors import Exists
 
 FIELDS = [

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from seamark_edge.edge.backup import back_up, put_back, records
 from seamark_edge.edge.credentials import KEY, TOKEN
 from seamark_edge.edge.ids import digest
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.store import MIGRATIONS, Record
+from seamark_edge.process.backup import back_up, put_back, records
+from seamark_edge.process.server import Edge
 from seamark_runtime.errors import UserError
 from seamark_runtime.signing import make_authority
 from tests.edge.services import free_port

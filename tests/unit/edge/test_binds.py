@@ -1,4 +1,4 @@
-"""What agents ask for, whatever it is: an endpoint or a refusal, and never a place that nobody can reach."""
+"""What agents ask for, whatever it is: an endpoint or a refusal, and never an unreachable place."""
 
 from __future__ import annotations
 

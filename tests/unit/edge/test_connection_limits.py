@@ -1,4 +1,4 @@
-"""Slots: who counts as one source, and what happens when there are no more."""
+"""Slots: what counts as one source, and what happens when none is left."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from seamark_edge.edge.doors import inner_door
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of, within
+from seamark_edge.edge.listeners import secured_listener
 from seamark_edge.edge.public import Router
 from tests.hostile.edge.clients import hello
 
@@ -122,10 +122,12 @@ def test_what_arrives_all_at_once_is_spread_over_turns_in_its_order() -> None:
 
 def test_a_tls_handshake_does_not_begin_before_its_hello_is_complete() -> None:
     """Half hellos whose other halves arrive together would be as many handshakes in one turn of the loop."""
-    door = inner_door(cast("Router", None), lambda _: asyncio.Protocol(), ssl.create_default_context, cast("Any", None))
+    listener = secured_listener(
+        cast("Router", None), lambda _: asyncio.Protocol(), ssl.create_default_context, cast("Any", None)
+    )
     whole = hello("127.0.0.1")
-    assert door.look(whole[:1]) == 9
-    assert door.look(whole[:100]) == len(whole)
-    assert callable(door.look(whole))
+    assert listener.look(whole[:1]) == 9
+    assert listener.look(whole[:100]) == len(whole)
+    assert callable(listener.look(whole))
     with pytest.raises(Refusal):
-        door.look(b"GET / HTTP/1.1")
+        listener.look(b"GET / HTTP/1.1")

@@ -20,8 +20,8 @@ from seamark_edge.edge import (
     rpc,
     sessions,
 )
-from seamark_edge.edge.api import app, base, operators
 from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.rest import app, base, operators
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.expressions import FILTER, MAX_COST, POLICY, SELECTOR
 from seamark_runtime import guardedhttp, pacing
@@ -73,7 +73,7 @@ LIMITS = [
     "bodies are not decompressed |",
     f"of it after its answer | {guardedhttp.MAX_BODY // MIB} MiB; {guardedhttp.MAX_DRAINED // KIB} KiB |",
     f"| `limit` of an API request | 1 to {base.PAGE} |",
-    f"| `id`, `url` and `filter` in an API request | {app.MAX_ASKED} together |",
+    f"| `id`, `url` and `filter` in an API request | {app.MAX_FILTERS} together |",
     f"| `description`, `metadata` | {base.MAX_DESCRIPTION} characters, {binds.MAX_METADATA:,} bytes |",
     f"| an agent that sends nothing | is disconnected after {agents.MOST_SILENCE:g} s at the latest, "
     "whatever heartbeats it announces |",

@@ -1,4 +1,4 @@
-"""The loop's time is shared fairly between owners: nobody waits behind all the work of another."""
+"""The loop's time is shared fairly between owners: no owner waits behind all the work of another."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from seamark_edge.edge.doors import http_words
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.fairshare import FairShare
+from seamark_edge.edge.listeners import http_refusal
 from tests.virtual_time import run
 
 SLICE = 0.002
@@ -123,7 +123,7 @@ def test_what_waits_is_bounded_for_each_owner() -> None:
             assert machine.share.submit("a", machine.work("a", 0.001)) is not None
         with pytest.raises(Refusal) as refusal:
             machine.share.submit("a", machine.work("a", 0.001))
-        assert http_words(refusal.value).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+        assert http_refusal(refusal.value).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
         assert machine.share.submit("b", machine.work("b", 0.001)) is not None
 
     run(case())

@@ -106,7 +106,7 @@ def test_a_chain_of_forwards_that_is_too_long_is_refused() -> None:
 def test_a_circle_that_could_not_be_seen_when_it_was_made_ends() -> None:
     registry = Registry()
     for level in range(2):
-        registry.add(entry(level, place(level), place(1 - level)), again=True)
+        registry.add(entry(level, place(level), place(1 - level)), restored=True)
     with pytest.raises(Refusal, match="offline"):
         router(registry).candidates(parse_url(place(0)).key, CLIENT)
 

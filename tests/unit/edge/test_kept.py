@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from seamark_edge.edge.api.reserved import ReservedAddrs
 from seamark_edge.edge.credentials import TOKEN
 from seamark_edge.edge.places import LEASE, Places
 from seamark_edge.edge.registry import Entry, Registry
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.store import Record, Store
 from seamark_edge.edge.urls import EndpointUrl, parse_url
+from seamark_edge.process.server import Edge
+from seamark_edge.rest.reserved import ReservedAddrs
 
 HOLDER, OTHER = "cr_holder", "cr_other"
 

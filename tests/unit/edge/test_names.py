@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seamark_edge.edge.doors import host_of
 from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.listeners import host_of
 from seamark_edge.edge.registry import Entry, Registry
 from seamark_edge.edge.urls import NAMED, SHARED_PORT, parse_url
 

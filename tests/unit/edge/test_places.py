@@ -55,7 +55,7 @@ def test_a_place_is_kept_for_the_credentials_that_had_it_also_over_a_restart(tmp
         record = store.get(TOKEN, "cr_a")
         assert record is not None
         await store.remove(record)
-        first.check(https, "cr_b")  # nobody can come back with a deleted authtoken
+        first.check(https, "cr_b")  # no agent can come back with a deleted authtoken
         store.close()
 
     asyncio.run(case())

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seamark_edge.edge.errors import Refusal
-from seamark_edge.edge.policy import Client, Ranges, Verdict, network
+from seamark_edge.edge.policy import Client, Decision, Ranges, network
 from seamark_edge.edge.policy_document import parse_policy
 from seamark_edge.wire.expressions import CONNECTION
 
@@ -15,7 +15,7 @@ HERE = Client("192.0.2.7", 1234, 443)
 NOBODY = Ranges()
 
 
-def judged(text: str, client: Client = HERE, **policies: Ranges) -> Verdict:
+def judged(text: str, client: Client = HERE, **policies: Ranges) -> Decision:
     return parse_policy(text).judge(client, lambda name: policies.get(name, NOBODY))
 
 
@@ -25,7 +25,7 @@ def rule(*actions: str, expressions: str = "") -> str:
 
 
 def test_no_policy_lets_everybody_through() -> None:
-    assert judged("") == judged("{}") == Verdict()
+    assert judged("") == judged("{}") == Decision()
 
 
 def test_deny_turns_everybody_away() -> None:
@@ -68,7 +68,7 @@ def test_where_an_expression_fails_a_rule_that_restricts_denies_and_another_does
     assert judged(rule("type: deny", expressions=FAILING)).denied
     assert judged(rule("{type: restrict-ips, config: {allow: [0.0.0.0/0]}}", expressions=FAILING)).denied
     forward = "{type: forward-internal, config: {url: 'tcp://db.internal:5432'}}"
-    assert judged(rule(forward, expressions=FAILING)) == Verdict()
+    assert judged(rule(forward, expressions=FAILING)) == Decision()
     assert not judged(rule("type: deny", expressions=f"{FAILING}, 'conn.client_port == 0'")).denied
 
 
@@ -132,7 +132,7 @@ def test_the_declared_names_are_those_that_a_connection_has() -> None:
 
 def test_forwards_go_to_internal_endpoints_only() -> None:
     text = rule("{type: forward-internal, config: {url: 'tcp://db.internal:5432'}}")
-    assert judged(text) == Verdict(forward="tcp://db.internal:5432")
+    assert judged(text) == Decision(forward="tcp://db.internal:5432")
     with pytest.raises(Refusal, match=r"does not end in \.internal"):
         parse_policy(rule("{type: forward-internal, config: {url: 'tcp://db.example.com:5432'}}"))
 

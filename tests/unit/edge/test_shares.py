@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from seamark_edge.edge.api.app import owner_of
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.shares import Caller, RequestShares, Shares
 from seamark_edge.model import OWNER_HEADER, Owner, share_of
+from seamark_edge.rest.app import owner_of
 
 KEY = "ak_1"
 ALL = Caller(KEY)

@@ -1,4 +1,4 @@
-"""What a person can get wrong when they start an edge, told in one line."""
+"""What a user can get wrong when starting an edge, reported in one line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.process.server import Edge
 from seamark_runtime.errors import UserError
 from tests.edge.services import free_port
 

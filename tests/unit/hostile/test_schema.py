@@ -1,4 +1,4 @@
-"""A field that the walker does not see is a field that nobody attacks."""
+"""A field that the walker does not see is a field that is not attacked."""
 
 from __future__ import annotations
 

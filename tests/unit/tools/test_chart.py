@@ -1,4 +1,4 @@
-"""The chart says what the code declares, and grants no more."""
+"""The chart has what the code declares, and grants nothing beyond it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Dockerfile keeps what it promises: pinned, small, nobody's root."""
+"""The Dockerfile keeps what it promises: pinned, small, not root."""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
-"""The stages of a test run, and what is said about them at the end."""
+"""The stages of a test run, and the summary at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -108,3 +113,59 @@ def test_the_report_is_a_table() -> None:
         "total            1.3    14.0",
         "!!! check took 1.3 minutes; its budget is 1 !!!",
     ]
+
+
+def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    orphan = "import os, time; os.fork() or (os.setsid(), time.sleep(600))"
+    (tmp_path / "orphan.sh").write_text(f"{sys.executable} -c '{orphan}' {tmp_path.name} & sleep 600")
+    declare(tmp_path, two=f"sh {tmp_path}/orphan.sh")
+    run = subprocess.Popen([sys.executable, "-c", run_stages(tmp_path)], cwd=setup.ROOT)
+    wait_for(lambda: len(running(tmp_path.name)) >= 2)
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(30) is not None
+    assert running(tmp_path.name) == []
+
+
+def test_an_orphan_that_ends_during_the_run_is_reaped(tmp_path: Path) -> None:
+    orphan = "import os, time; os.fork() or (os.setsid(), time.sleep(1))"
+    (tmp_path / "orphan.sh").write_text(f"{sys.executable} -c '{orphan}' {tmp_path.name}\nsleep 600\n")
+    declare(tmp_path, two=f"sh {tmp_path}/orphan.sh")
+    run = subprocess.Popen([sys.executable, "-c", run_stages(tmp_path)], cwd=setup.ROOT)
+    try:
+        wait_for(lambda: len(children(run.pid)) == 2)
+        wait_for(lambda: len(children(run.pid)) == 1)
+    finally:
+        run.send_signal(signal.SIGTERM)
+        run.wait(30)
+
+
+def children(pid: int) -> list[str]:
+    """The children of a process, those that have ended and were not reaped too."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def run_stages(root: Path) -> str:
+    return f"""
+from pathlib import Path
+from tools import setup, stages
+setup.main = lambda *_: 0
+stages.program([], Path({str(root)!r}))
+"""
+
+
+def running(text: str) -> list[str]:
+    """Command lines with this text, but for the run's own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            command = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if text in command and "stages.program" not in command:
+                found.append(command)
+    return found
+
+
+def wait_for(met: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -129,11 +129,14 @@ def _bound(endpoint: Endpoint) -> bool:
 def refused(endpoint: Endpoint) -> bool:
     """Whether the operator has refused the place. That stands until the operator takes it back, for any generation."""
     conditions = (endpoint.status.conditions if endpoint.status is not None else None) or ()
-    return any(one.type in CREATED and (one.status, one.reason) == ("False", TAKEN) for one in conditions)
+    return any(
+        condition.type in CREATED and (condition.status, condition.reason) == ("False", TAKEN)
+        for condition in conditions
+    )
 
 
 def foreign(endpoint: Endpoint, *, any_binding: bool) -> str:
-    """Why its URL is one of another namespace by its form, in words; "" if it is not."""
+    """Why its URL is one of another namespace by its form; "" if it is not."""
     return foreign_internal(endpoint) or ("" if any_binding else foreign_binding(endpoint))
 
 
@@ -151,7 +154,7 @@ def foreign_internal(endpoint: Endpoint) -> str:
 
 
 def foreign_binding(endpoint: Endpoint) -> str:
-    """Why its URL may not be bound into the cluster from its namespace, in words; "" if it may."""
+    """Why its URL may not be bound into the cluster from its namespace; "" if it may."""
     named = readable(endpoint.spec.url)
     if named is None or not named.fixed or not _bound(endpoint):
         return ""

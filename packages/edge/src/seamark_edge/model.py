@@ -13,6 +13,7 @@ from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
 
 OWNED_BY = "seamark"
 OWNER_HEADER = "Seamark-Owner"  # of an API request: whose share of the key's budget it uses
+POLICY_ERRORS = frozenset(f"ERR_NGROK_{number}" for number in range(2200, 2268))
 METADATA = Limits(size=64 * 1024, depth=32)
 
 
@@ -88,6 +89,11 @@ class CheckPostponed(Exception):
         self.after = after
 
 
+def is_policy_error(code: str) -> bool:
+    """Whether this error code of an edge is about the traffic policy: ERR_NGROK_2200 to ERR_NGROK_2267."""
+    return code in POLICY_ERRORS
+
+
 def nothing_known(_namespace: str, _policy: str) -> str:
     """For an edge whose own checks are not known here."""
     return ""
@@ -102,7 +108,8 @@ class Capabilities:
     bindings: bool  # has operators with certificates, and bound endpoints
     own_agent: bool  # our agent may connect; else the vendor's SDK holds the tunnels
     custom_ca: bool  # certificates are signed by the edge's own CA
-    policy_refusal: PolicyRefusal = nothing_known
+    policy_refusal: PolicyRefusal = nothing_known  # reads what is known of a policy, and changes nothing
+    policy_check: PolicyRefusal = nothing_known  # the same, after the policy was checked if that takes time
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +198,7 @@ class RefusedEndpoint:
     url: str
     generation: int
     message: str
+    code: str = ""  # as ERR_NGROK_2201
 
 
 @dataclass(frozen=True, slots=True)

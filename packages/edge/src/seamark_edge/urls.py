@@ -18,7 +18,7 @@ _HOST = Pattern(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
 
 
 class BadUrl(ValueError):
-    """What is wrong with a URL, in words for who wrote it."""
+    """What is wrong with a URL, a message for the author."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from seamark_runtime.errors import SeamarkError
 from seamark_runtime.source import Fact, Fresh, NotYet, Source
 
 KEEPS = 60.0
-AGAIN = 10.0
+RETRY_SECONDS = 10.0
 
 
 class Right(NamedTuple):
@@ -41,16 +41,16 @@ class AccessReviews(Source):
         self._clock = clock
         self._random = random
         self._facts: dict[Right, Fresh[bool]] = {}
-        self._asking: dict[Right, asyncio.Task[None]] = {}
+        self._reviews_running: dict[Right, asyncio.Task[None]] = {}
 
     def get(self, right: Right, now: float) -> Fact[bool]:
         known = self._facts.get(right)
         if known is not None and known.expires > now:
             return known
-        if right not in self._asking:
-            task = asyncio.get_running_loop().create_task(self._ask(right), name=f"review {right}")
-            self._asking[right] = task
-            task.add_done_callback(lambda _done: self._asking.pop(right, None))
+        if right not in self._reviews_running:
+            task = asyncio.get_running_loop().create_task(self._review(right), name=f"review {right}")
+            self._reviews_running[right] = task
+            task.add_done_callback(lambda _done: self._reviews_running.pop(right, None))
         return known or NotYet()
 
     def release(self, right: Hashable) -> None:
@@ -59,12 +59,12 @@ class AccessReviews(Source):
             self._facts.pop(right, None)
 
     async def stop(self) -> None:
-        tasks = list(self._asking.values())
+        tasks = list(self._reviews_running.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _ask(self, right: Right) -> None:
+    async def _review(self, right: Right) -> None:
         attributes = ResourceAttributes(
             namespace=right.namespace, verb=right.verb, resource=right.resource, group=right.group
         )
@@ -75,9 +75,9 @@ class AccessReviews(Source):
                 )
                 break
             except SeamarkError:
-                await asyncio.sleep(AGAIN * (0.8 + self._random.random() * 0.4))
+                await asyncio.sleep(RETRY_SECONDS * (0.8 + self._random.random() * 0.4))
         before = self._facts.get(right)
         allowed = review.status is not None and review.status.allowed
         self._facts[right] = Fresh(allowed, self._clock.monotonic() + KEEPS)
         if before is None or before.value != allowed:
-            self._tell(right)
+            self._notify(right)

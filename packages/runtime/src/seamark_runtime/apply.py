@@ -24,7 +24,7 @@ from seamark_runtime.expectations import Expectations
 from seamark_runtime.follow import Follower
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.ownership import Ownership
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import Fresh, Informer
 
 
@@ -106,7 +106,7 @@ class Applier:
         trouble: Retry | None = None
         for role, child in wanted.items():
             try:
-                children[role] = await self._one(request, owner, ownership, child)
+                children[role] = await self._ensure_child(request, owner, ownership, child)
             except Refused as refused:
                 taken = refused.reason == TAKEN
                 refusals[role] = Refusal(refused.message, refused.reason, taken)
@@ -154,7 +154,7 @@ class Applier:
         informer = self._informers[type(child)]
         self._expectations.deleted(request, informer, child.key, child.uid, self._clock.monotonic())
 
-    async def _one(self, request: Request, owner: Object, ownership: Ownership, child: Object) -> Object:
+    async def _ensure_child(self, request: Request, owner: Object, ownership: Ownership, child: Object) -> Object:
         wanted: Object = ownership.claim(owner, child)
         live = self._known(child)
         if live is None:

@@ -6,9 +6,9 @@
   While the Lease is renewed a call has its own timeout, so its error message is the same each time.
 - One call at a time per target. A call in flight is never cut off because it is no longer wanted: it may have had
   its effect already; its answer is dropped and the target stays locked until it came.
-- An answer belongs to the uid and the action it was asked for; `Results.to` knows only answers to that very call.
-- A failure is retried with backoff and jitter, or when the server says, within a minute in any case; `every` asks again
-  while all is well; a wake-up comes only when the answer changed.
+- An answer belongs to the uid and the action it was requested for; `Results.to` has only answers to that very call.
+- A failure is retried with backoff and jitter, or when the server says, within a minute in any case; `every` repeats it
+  while all is well; the request is enqueued only when the answer changed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from seamark_runtime.backoff import Backoff
-from seamark_runtime.client import NoDeadline, WriteDeadline
+from seamark_runtime.client import NoWriteDeadline, WriteDeadline
 from seamark_runtime.errors import Fenced, Retry, SeamarkError
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import Fresh, NotYet, Stale
 
 V = TypeVar("V")
@@ -47,7 +47,7 @@ class Failed:
     """The last attempt failed: the error of the party that refused."""
 
     message: str
-    error: SeamarkError | None = field(default=None, compare=False)  # the same words again are no news
+    error: SeamarkError | None = field(default=None, compare=False)  # the same message again is no change
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A wanted call, for people: how many seconds ago it was asked for and answered, and how long the answer keeps."""
+    """A wanted call, for display: how many seconds ago it was asked for and answered, and how long the answer keeps."""
 
     target: str
     since: float
@@ -117,15 +117,15 @@ class _Turnstile:
 class _Cut:
     """Ends what runs under a timeout at the Lease's deadline, unless that has moved on by then."""
 
-    def __init__(self, limit: asyncio.Timeout, fence: WriteDeadline) -> None:
+    def __init__(self, limit: asyncio.Timeout, write_deadline: WriteDeadline) -> None:
         self._limit = limit
-        self._fence = fence
+        self._write_deadline = write_deadline
         self._timer: asyncio.TimerHandle | None = None
         self._look()
 
     def _look(self) -> None:
         loop = asyncio.get_running_loop()
-        if (left := self._fence.remaining()) <= 0:
+        if (left := self._write_deadline.remaining()) <= 0:
             self._limit.reschedule(loop.time())
         elif left != float("inf"):
             self._timer = loop.call_later(left, self._look)
@@ -139,12 +139,12 @@ class Calls:
     def __init__(
         self,
         random: Random,
-        wake: Callable[[Request], None],
+        enqueue: Callable[[Request], None],
         now: Callable[[], float],
-        fence: WriteDeadline | None = None,
+        write_deadline: WriteDeadline | None = None,
     ) -> None:
-        self._fence = fence or NoDeadline()
-        self._wake = wake
+        self._write_deadline = write_deadline or NoWriteDeadline()
+        self._enqueue = enqueue
         self._now = now
         self._random = random
         self._backoff = Backoff(first=0.5, most=60.0)
@@ -181,8 +181,8 @@ class Calls:
         answers = {name: slot.answer for name, slot in slots.items() if slot.answer and slot.uid == uid}
         return Results(answers, self._now())
 
-    def told(self, request: Request) -> list[CallRecord]:
-        """The key's calls and what is known of them, for people."""
+    def records(self, request: Request) -> list[CallRecord]:
+        """The key's calls and what is known of them, for display."""
         now, found = self._now(), []
         for target, slot in self._slots.get(request, {}).items():
             answer, recurring = slot.answer, slot.call.every < float("inf")
@@ -244,16 +244,16 @@ class Calls:
 
     async def _perform(self, kind: str, call: Call[Any]) -> Any:
         try:
-            if self._fence.remaining() <= 0:
+            if self._write_deadline.remaining() <= 0:
                 raise Fenced(f"{call.target} was not called: the lease is no longer ours")
             async with asyncio.timeout(call.timeout) as limit:
-                cut = _Cut(limit, self._fence)
+                cut = _Cut(limit, self._write_deadline)
                 try:
                     return await self._performers[kind](call.action)
                 finally:
                     cut.cancel()
         except TimeoutError:
-            lost = self._fence.remaining() <= 0
+            lost = self._write_deadline.remaining() <= 0
             return Failed("not the leader any more" if lost else f"no answer within {call.timeout:g} s")
         except Fenced as error:
             return Failed("not the leader any more", error)
@@ -285,4 +285,4 @@ class Calls:
         if pause != float("inf"):
             slot.timer = asyncio.get_running_loop().call_later(pause, self._start, request, slot)
         if before is None or before.outcome != outcome:
-            self._wake(request)
+            self._enqueue(request)

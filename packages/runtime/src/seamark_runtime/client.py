@@ -1,12 +1,12 @@
 """The Kubernetes API in typed verbs, over one transport.
 
-- An answer that is no success is raised as one of `core.errors`; the caller reacts by class, never by text.
+- An answer that is no success is raised as one of `errors`; the caller reacts by class, never by text.
 - Nothing is retried here: the caller decides when to try again, and no worker waits for it.
-- Every request has a deadline. A write passes the fence first: after the Lease's local deadline nothing is sent,
+- Every request has a deadline. A write has a write deadline, too: after the Lease's local deadline nothing is sent,
   and what is sent has a shorter deadline than what is left of the Lease.
 - `document` bodies are plain JSON values; what comes back is decoded into the kind's struct, within limits.
 - A name that no object can have is `Refused` before anything is sent. Whatever an object contains, nothing but errors
-  of `core.errors` is raised.
+  of `errors` is raised.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class WriteDeadline(Protocol):
-    """Says how long writes may still be sent; nothing is sent at zero or below."""
+    """How long writes may still be sent; nothing is sent at zero or below."""
 
     def remaining(self) -> float: ...
 
 
-class NoDeadline:
+class NoWriteDeadline:
     """For programs without leader election."""
 
     def remaining(self) -> float:
@@ -113,19 +113,25 @@ class Client:
         transport: Transport,
         *,
         manager: str,
-        fence: WriteDeadline | None = None,
+        write_deadline: WriteDeadline | None = None,
         timeout: float = 30,
         urgent: bool = False,
     ) -> None:
         self.transport = transport
         self.urgent = urgent
         self.manager = manager
-        self.fence = fence or NoDeadline()
+        self.write_deadline = write_deadline or NoWriteDeadline()
         self.timeout = timeout
 
     def named(self, manager: str) -> Client:
         """The same connection under another field manager."""
-        return Client(self.transport, manager=manager, fence=self.fence, timeout=self.timeout, urgent=self.urgent)
+        return Client(
+            self.transport,
+            manager=manager,
+            write_deadline=self.write_deadline,
+            timeout=self.timeout,
+            urgent=self.urgent,
+        )
 
     async def get(self, kind: type[T], key: Key) -> T:
         return await self._object(kind, HttpRequest("GET", path_of(kind, key)), key)
@@ -240,7 +246,7 @@ class Client:
     async def _send(self, request: HttpRequest) -> Answer:
         timeout = self.timeout
         if request.writes:
-            timeout = min(timeout, self.fence.remaining())
+            timeout = min(timeout, self.write_deadline.remaining())
             if timeout <= 0:
                 raise Fenced(f"{request.method} {request.path} was not sent: the lease is no longer ours")
         try:
@@ -322,8 +328,8 @@ def retry_after(answer: Answer, status: StatusAnswer) -> float | None:
     """What the server asks for, within a limit: a request that is held back without end would never be reconciled
     again."""
     header = answer.headers.get("Retry-After", "")
-    told = float(header) if header.isascii() and header.isdigit() else status.details.retry_after_seconds
-    return min(told, LONGEST_PAUSE) if told is not None else None
+    seconds = float(header) if header.isascii() and header.isdigit() else status.details.retry_after_seconds
+    return min(seconds, LONGEST_PAUSE) if seconds is not None else None
 
 
 def _refused(status: StatusAnswer, message: str) -> Refused:

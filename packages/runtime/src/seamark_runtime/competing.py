@@ -80,7 +80,7 @@ class CompetingControllers:
             if times >= UNDONE:
                 self.facts.put(token, "in the status of this object", view.now + PAUSE)
         keys = self.belongs.get(type(obj), _nowhere)(obj)
-        return next((where for one in (token, *keys) if (where := self.left_alone(view, one))), "")
+        return next((where for key in (token, *keys) if (where := self.left_alone(view, key))), "")
 
     def forget(self, token: Token) -> None:
         self._written.pop(token, None)
@@ -115,8 +115,8 @@ class CompetingControllers:
             if times >= SEEN:
                 self.facts.put(key, where, view.now + PAUSE)
 
-    def left_alone(self, view: View, one: Hashable) -> str:
-        fact = view.fact(self.facts, one)
+    def left_alone(self, view: View, key: Hashable) -> str:
+        fact = view.fact(self.facts, key)
         return fact.value if isinstance(fact, Fresh) else ""
 
     def notice(self, where: str) -> Notice:

@@ -54,16 +54,16 @@ class ConditionType:
                 raise ValueError(f"{self.name}: the reason {reason!r} is not legal, and no API server would take it")
 
     def true(self, reason: str, message: str = "") -> Condition:
-        return self._say(Condition, TRUE, reason, message)
+        return self._condition(Condition, TRUE, reason, message)
 
     def false(self, reason: str, message: str) -> Condition:
-        return self._say(Condition, FALSE, reason, message)
+        return self._condition(Condition, FALSE, reason, message)
 
     def unknown(self, reason: str, message: str) -> Condition:
-        return self._say(Condition, UNKNOWN, reason, message)
+        return self._condition(Condition, UNKNOWN, reason, message)
 
     def not_yet(self, reason: str, message: str) -> Condition:
-        return self._say(Awaited, UNKNOWN, reason, message)
+        return self._condition(Awaited, UNKNOWN, reason, message)
 
     def worst_of(self, *parts: Condition, otherwise: tuple[str, str]) -> Condition:
         """The worst part's own reason and words; `otherwise` (reason, message) when all are True."""
@@ -72,13 +72,13 @@ class ConditionType:
         if part is None:
             return good
         if part.status == FALSE or not any(isinstance(part, Awaited) for part in parts):
-            return self._say(Condition, part.status, part.reason, part.message, declared=False)
-        awaited = self._say(Awaited, part.status, part.reason, part.message, declared=False)
+            return self._condition(Condition, part.status, part.reason, part.message, declared=False)
+        awaited = self._condition(Awaited, part.status, part.reason, part.message, declared=False)
         types = tuple(part.type for part in parts)
         finding = not isinstance(part, Awaited)
         return msgspec.structs.replace(awaited, parts=types, otherwise=(good.reason, good.message), finding=finding)
 
-    def _say(
+    def _condition(
         self, shape: type[Condition], status: str, reason: str, message: str, *, declared: bool = True
     ) -> Condition:
         if declared and reason not in self.reasons:
@@ -98,14 +98,14 @@ class Stamp:
 
     def on(self, judged: Iterable[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:
         known = {condition.type: condition for condition in before}
-        said: dict[str, Condition] = {}
+        stamped: dict[str, Condition] = {}
         for condition in judged:
-            said[condition.type] = self._one(condition, known.get(condition.type), said)
-        return tuple(said.values())
+            stamped[condition.type] = self._stamped(condition, known.get(condition.type), stamped)
+        return tuple(stamped.values())
 
-    def _one(self, judged: Condition, before: Condition | None, said: Mapping[str, Condition]) -> Condition:
-        if isinstance(judged, Awaited) and judged.parts and all(part in said for part in judged.parts):
-            judged = _summed_up(judged, [said[part] for part in judged.parts])
+    def _stamped(self, judged: Condition, before: Condition | None, stamped: Mapping[str, Condition]) -> Condition:
+        if isinstance(judged, Awaited) and judged.parts and all(part in stamped for part in judged.parts):
+            judged = _summed_up(judged, [stamped[part] for part in judged.parts])
         if isinstance(judged, Awaited):
             if before is not None and self.awaiting_stands and not judged.finding and self._is_ours(before):
                 self.kept.append(judged.type)

@@ -47,8 +47,10 @@ class Connection:
         try:
             return self._context()
         except ssl.SSLError as error:  # read in the middle of a rotation, a certificate and a key do not match
-            words = error.reason or "it can't be read"
-            raise UserError(f"the certificates of {self.base_url} can't be used ({words})", hint="check them") from None
+            reason = error.reason or "it can't be read"
+            raise UserError(
+                f"the certificates of {self.base_url} can't be used ({reason})", hint="check them"
+            ) from None
 
     def _context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cadata=self.ca_pem or None)
@@ -156,9 +158,13 @@ async def _credentials(user: Entry) -> _Credentials:
 
 def _operator(cluster: Mapping[str, Any]) -> str:
     """The URL that the cluster's entry has for it; empty if there is none that could be one."""
-    known = {one.get("name"): one.get("extension") for one in cluster.get("extensions") or () if isinstance(one, dict)}
-    told = known.get(OPERATOR)
-    url = told.get("url") if isinstance(told, dict) else None
+    known = {
+        entry.get("name"): entry.get("extension")
+        for entry in cluster.get("extensions") or ()
+        if isinstance(entry, dict)
+    }
+    extension = known.get(OPERATOR)
+    url = extension.get("url") if isinstance(extension, dict) else None
     return url if isinstance(url, str) else ""
 
 

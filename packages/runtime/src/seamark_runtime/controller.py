@@ -1,10 +1,11 @@
 """What a family declares. Everything else is done by the runtime.
 
 - `Controller`: one request per object of a kind; its status is judged and written.
-- `CollectionController`: one request for work that is done for many objects at once; the result is an entry about each
-  of them, from which the controllers of those objects judge.
-- `observe` reads a `View` and returns a frozen value, or None when there is nothing to do. `desire`, `judge` and
-  `report` are pure: no client, no clock, no asyncio.
+- `CollectionController`: one request for work that is done for many objects at once; the results are typed
+  entries about each of them (`Output`), from which the controllers of those objects judge.
+- `observe` reads a `View` and returns a frozen value, or None when there is nothing to do. `observe`, `desire`, `judge`
+  and `report` are pure: no client, no clock, no asyncio; run twice on the same facts they return the same value and
+  change nothing. What must be remembered between reconciles is a declared `Memory`.
 - RBAC follows from the declaration: what is read, created, marked and published (`rbac`).
 """
 
@@ -22,6 +23,7 @@ from seamark_runtime.cache import Index
 from seamark_runtime.calls import Call, Results
 from seamark_runtime.competing import CompetingControllers
 from seamark_runtime.events import Notice
+from seamark_runtime.memory import Memory
 from seamark_runtime.ownership import ByReference, Children, Ownership
 from seamark_runtime.scope import EVERYTHING, Scope
 from seamark_runtime.source import Collection, Source
@@ -29,6 +31,8 @@ from seamark_runtime.status import StatusMode
 from seamark_runtime.view import View
 
 S = TypeVar("S")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -46,28 +50,55 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reads:
+    """What `observe` reads, besides the objects that the controller is about."""
+
+    kinds: tuple[type[Object], ...] = ()
+    optional: tuple[type[Object], ...] = ()  # kinds that may not be installed; then none of them exist
+    singles: tuple[type[Object], ...] = ()  # kinds of which single objects are read by name, and never listed
+    scopes: Mapping[type[Object], Scope] = field(default_factory=dict)  # kinds of which only a part is needed
+    indexes: tuple[Index[Any], ...] = ()
+    sources: tuple[Source, ...] = ()  # facts and collections that must have synced before a key is observed
+    own_rights: bool = False  # whether it asks for our own rights (`View.may`)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writes:
+    """What is written on behalf of the controller, besides a status."""
+
+    children: tuple[type[Object], ...] = ()
+    kept: tuple[type[Object], ...] = ()  # kinds of children that are followed by name alone, and never pruned: Secrets
+    ownership: Ownership = field(default_factory=ByReference)
+    namespace: str = ""  # the namespace of the installation that holds all children; empty: that of the owner
+    manager: str = "seamark"  # field manager of children, and of our finalizer and annotations on the object
+    finalizer: str = ""
+    former_finalizers: tuple[str, ...] = ()  # of a predecessor, replaced by ours
+    annotations: tuple[str, ...] = ()  # on the object itself, owned by us
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """In seconds."""
+
+    spacing: float = 0.0  # least time between two reconciles of a key, for keys that many changes concern
+    shelf_life: float = 60.0  # how long a status from before a restart stays without new evidence
+    linger: float = 1.0  # how long a first status may wait for results in progress
+
+
+@dataclass(frozen=True, kw_only=True)
 class Declared(Generic[S]):
     """What both kinds of controllers declare."""
 
     name: str
     desire: Callable[[S], Wanted]
-    reads: tuple[type[Object], ...] = ()
-    optional: tuple[type[Object], ...] = ()  # kinds it reads that may not be installed; then none of them exist
-    singles: tuple[type[Object], ...] = ()  # kinds of which it reads single objects by name and never lists them
-    scopes: Mapping[type[Object], Scope] = field(default_factory=dict)  # kinds of which it needs only a part
-    kept: tuple[type[Object], ...] = ()  # kinds of children that are followed by name alone, and never pruned: Secrets
-    reviews: bool = False  # whether it asks for our own rights (`View.may`)
-    indexes: tuple[Index[Any], ...] = ()
-    sources: tuple[Source, ...] = ()  # facts and collections that must have synced before a key is observed
-    children: tuple[type[Object], ...] = ()
-    ownership: Ownership = field(default_factory=ByReference)
-    children_in: str = ""  # the namespace of the installation that holds all children; empty: that of the owner
-    manager: str = "seamark"  # field manager of children, and of our finalizer and annotations on the object
+    reads: Reads = field(default_factory=Reads)
+    writes: Writes = field(default_factory=Writes)
+    timing: Timing = field(default_factory=Timing)
+    memory: Memory | None = None
     perform: Callable[[Any], Awaitable[Any]] | None = None  # performs the action of a call
-    spacing: float = 0.0  # least seconds between two reconciles of a key, for keys that many changes concern
+    companions: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()  # tasks beside the workers of the leader
     collectors: tuple[Collector, ...] = ()  # metrics of the family, created without a registry
     competing: CompetingControllers | None = None  # detection of another controller with our name
-    companions: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()  # tasks beside the workers of the leader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,45 +108,54 @@ class Controller(Declared[S]):
     judge: Callable[[S, Answers], Any]
     status: StatusMode
     announce: Callable[[S, Answers], Iterable[Notice]] | None = None
-    finalizer: str = ""
-    former: tuple[str, ...] = ()  # finalizers of a predecessor, replaced by ours
-    annotations: tuple[str, ...] = ()  # on the object itself, owned by us
-    shelf_life: float = 60.0  # how long a status from before a restart stays without new evidence
-    linger: float = 1.0  # how long a first status may wait for results in progress
+
+
+@dataclass(frozen=True)
+class Output(Generic[S, K, V]):
+    """A collection that a controller writes, and the entries of a key in it.
+
+    With `amends`, `report` returns changed entries only, None for removed ones.
+    """
+
+    collection: Collection[K, V]
+    report: Callable[[S, Answers], Mapping[K, V]] | Callable[[S, Answers], Mapping[K, V | None]]
+    amends: bool = False
+
+    def publish(self, writer: Key, seen: S, answers: Answers) -> bool:
+        """Whether there are entries."""
+        entries: Mapping[K, Any] = self.report(seen, answers)
+        (self.collection.amend if self.amends else self.collection.publish)(writer, entries)
+        return bool(entries)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectionController(Declared[S]):
     keyed: Mapping[type[Object], Callable[[Any], Iterable[Key]]]  # the keys that an object is a member of, by its spec
     observe: Callable[[View, Key, Results], S | None]
-    report: Callable[[S, Answers], Mapping[Hashable, Any]]
-    reports: Collection[Any]
+    outputs: tuple[Output[S, Any, Any], ...] = ()
     always: tuple[Key, ...] = ()  # keys that exist without any object
-    amends: bool = False  # `report` returns changed entries only, None for removed ones
-    subjects: tuple[Collection[Any], ...] = ()  # each subject of these is a key of this collection, too
+    subjects: tuple[Collection[Key, Any], ...] = ()  # each subject of these is a key of this collection, too
 
 
 Declaration = Controller[Any] | CollectionController[Any]
 
 
-def guarded(
-    competing: CompetingControllers, *declared: Declaration
-) -> tuple[Controller[Any] | CollectionController[Any], ...]:
+def guarded(competing: CompetingControllers, *declared: Declaration) -> tuple[Declaration, ...]:
     """These leave an object alone while a competing controller reverts what we write."""
-    return tuple(replace(one, competing=competing) for one in declared)
+    return tuple(replace(controller, competing=competing) for controller in declared)
 
 
 def kinds(declared: Declaration) -> tuple[type[Object], ...]:
     """Every kind that must be watched, each once."""
     keyed = (declared.kind,) if isinstance(declared, Controller) else tuple(declared.keyed)
-    return tuple(dict.fromkeys((*keyed, *declared.children, *declared.reads, *declared.optional)))
+    return tuple(dict.fromkeys((*keyed, *declared.writes.children, *declared.reads.kinds, *declared.reads.optional)))
 
 
-def children(declared: Controller[Any] | CollectionController[Any]) -> Children:
+def children(declared: Declaration) -> Children:
     """How the children of these keys are found: where no tenant can put a forged one of another's."""
-    return Children(declared.ownership, declared.children_in)
+    return Children(declared.writes.ownership, declared.writes.namespace)
 
 
-def scope(declared: Controller[Any] | CollectionController[Any], kind: type[Object]) -> Scope:
+def scope(declared: Declaration, kind: type[Object]) -> Scope:
     """Which part of a kind is watched."""
-    return declared.scopes.get(kind, EVERYTHING)
+    return declared.reads.scopes.get(kind, EVERYTHING)

@@ -22,7 +22,7 @@ from seamark_runtime.untrusted.decoding import Malformed, decode_plain_json
 
 
 class PluginFailed(Exception):
-    """Why there are no credentials, in words. What the plugin printed is not part of it: it may be a secret."""
+    """Why there are no credentials. What the plugin printed is not part of it: it may be a secret."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Plugin:
     api_version: str
     command: Sequence[str]
     environment: Mapping[str, str]
-    may_ask: bool = False  # whether it may ask a person, if there is a terminal
+    may_prompt: bool = False  # whether it may ask a person, if there is a terminal
 
     @staticmethod
     def parse(config: Mapping[str, Any]) -> Plugin:
@@ -40,16 +40,16 @@ class Plugin:
             if not isinstance(config.get(key), str):
                 raise PluginFailed(f"exec.{key} is missing")
         try:
-            arguments = [str(one) for one in config.get("args") or ()]
-            environment = {str(one["name"]): str(one["value"]) for one in config.get("env") or ()}
+            arguments = [str(argument) for argument in config.get("args") or ()]
+            environment = {str(entry["name"]): str(entry["value"]) for entry in config.get("env") or ()}
         except (KeyError, TypeError):
             raise PluginFailed("exec.args must be a list of texts, exec.env one of names with values") from None
-        may_ask = config.get("interactiveMode") != "Never"
-        return Plugin(config["apiVersion"], (config["command"], *arguments), environment, may_ask)
+        may_prompt = config.get("interactiveMode") != "Never"
+        return Plugin(config["apiVersion"], (config["command"], *arguments), environment, may_prompt)
 
     async def run(self) -> dict[str, Any]:
         """The `status` of its answer: a token, or a certificate with its key."""
-        interactive = self.may_ask and sys.stdin is not None and sys.stdin.isatty()
+        interactive = self.may_prompt and sys.stdin is not None and sys.stdin.isatty()
         request = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": {"interactive": interactive}}
         environment = {**os.environ, **self.environment, "KUBERNETES_EXEC_INFO": json.dumps(request)}
         starting = asyncio.ensure_future(

@@ -55,7 +55,7 @@ class _About:
 class _Series:
     at: float
     count: int = 1
-    told: int = 1
+    reported: int = 1
 
 
 class Events:
@@ -69,7 +69,7 @@ class Events:
         self._series: OrderedDict[str, _Series] = OrderedDict()
         self._down: OrderedDict[str, None] = OrderedDict()  # objects with a reported failure, not yet recovered
         self._pending: deque[tuple[Event, int]] = deque()
-        self._wake = asyncio.Event()
+        self._added = asyncio.Event()
 
     def flip(self, obj: Object, before: Condition | None, after: Condition) -> None:
         """The summary condition of an object changed its status: reported when it fails, and when it has recovered."""
@@ -83,7 +83,9 @@ class Events:
         else:
             return
         about = _About(obj.RESOURCE, obj.metadata)
-        self._tell(about, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time)
+        self._report(
+            about, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time
+        )
 
     def notice(self, obj: Object, notice: Notice) -> None:
         self.report(obj.RESOURCE, obj.metadata, notice)
@@ -91,9 +93,9 @@ class Events:
     def report(self, resource: Resource, metadata: ObjectMeta, notice: Notice) -> None:
         """About an object of which only the metadata is known."""
         about = _About(resource, metadata)
-        self._tell(about, notice.reason, notice.message, warning=notice.warning, moment="")
+        self._report(about, notice.reason, notice.message, warning=notice.warning, moment="")
 
-    def _tell(self, about: _About, reason: str, note: str, *, warning: bool, moment: str) -> None:
+    def _report(self, about: _About, reason: str, note: str, *, warning: bool, moment: str) -> None:
         note = redact(note, LONGEST_NOTE)
         name = event_name(about.metadata, reason, note, moment)
         now = self._clock.monotonic()
@@ -102,7 +104,7 @@ class Events:
             series.count += 1
             if now - series.at < WINDOW:
                 return
-            series.at, series.told = now, series.count
+            series.at, series.reported = now, series.count
         else:
             series = self._series[name] = _Series(now)
             self._metrics.notices.labels(about.resource.kind, reason).inc()
@@ -112,7 +114,7 @@ class Events:
             self._metrics.events_dropped.inc()
             return
         self._pending.append((self._event(name, about, reason, note, warning=warning), series.count))
-        self._wake.set()
+        self._added.set()
 
     def _event(self, name: str, about: _About, reason: str, note: str, *, warning: bool) -> Event:
         resource, metadata = about.resource, about.metadata
@@ -143,8 +145,8 @@ class Events:
                 except Exception:
                     log.exception("event not sent: this is a bug in Seamark", reason=event.reason)
                     self._metrics.events_dropped.inc()
-            self._wake.clear()
-            await self._wake.wait()
+            self._added.clear()
+            await self._added.wait()
 
     async def _deliver(self, event: Event, count: int) -> None:
         """Sends it; a passing failure is tried again, and all others wait meanwhile: the server has asked for it."""

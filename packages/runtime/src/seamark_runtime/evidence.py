@@ -16,15 +16,15 @@ from seamark_runtime.calls import CallRecord, Failed
 from seamark_runtime.conditions import LONGEST_MESSAGE
 from seamark_runtime.controller import CollectionController, Controller
 from seamark_runtime.operator import Operator
-from seamark_runtime.queue import Request
 from seamark_runtime.redaction import redact
+from seamark_runtime.request import Request
 from seamark_runtime.source import NotYet
 
 STANDS_BY = "this replica does not lead: another one works"
 
 
 def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
-    """In words, the most telling first; empty for an object of which this operator has no part."""
+    """As lines of text, the most useful first; empty for an object of which this operator has no part."""
     mine = _mine(operator, resource, key)
     found = [*_own(operator, mine, key), *_shared(operator, resource, key)]
     if mine and not found:
@@ -42,17 +42,17 @@ def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
 
 def _mine(operator: Operator, resource: Resource, key: Key) -> list[Controller[Any]]:
     """The controllers that write this object's status, if it exists."""
-    controllers = [one for one in operator.loop.router.controllers.values() if isinstance(one, Controller)]
-    own = [one for one in controllers if resource == one.kind.RESOURCE]
-    return [one for one in own if operator.informers[one.kind].cache.get(key) is not None]
+    controllers = [c for c in operator.loop.router.controllers.values() if isinstance(c, Controller)]
+    own = [controller for controller in controllers if resource == controller.kind.RESOURCE]
+    return [controller for controller in own if operator.informers[controller.kind].cache.get(key) is not None]
 
 
 def _own(operator: Operator, mine: list[Controller[Any]], key: Key) -> Iterator[str]:
     for controller in mine:
         request = Request(controller.name, key)
-        yield from (f"{one.target}: {words(one)}" for one in operator.calls.told(request))
+        yield from (f"{record.target}: {describe(record)}" for record in operator.calls.records(request))
         if failures := operator.queue.failures(request):
-            yield f"{controller.name}: tried {failures} times in vain, and again later"
+            yield f"{controller.name}: {failures} attempts failed; it is retried"
 
 
 def _shared(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
@@ -63,19 +63,19 @@ def _shared(operator: Operator, resource: Resource, key: Key) -> Iterator[str]:
             obj: Any = operator.informers[kind].cache.get(key) if resource == kind.RESOURCE else None
             for shared in keyed(obj) if obj is not None else ():
                 own = shared == key
-                for one in operator.calls.told(Request(controller.name, shared)):
-                    if own or one.recurring:
-                        yield f"{one.target}: {words(one, own=own)}"
+                for record in operator.calls.records(Request(controller.name, shared)):
+                    if own or record.recurring:
+                        yield f"{record.target}: {describe(record, own=own)}"
 
 
-def words(told: CallRecord, *, own: bool = True) -> str:
-    if isinstance(told.outcome, NotYet):
-        return f"asked {told.since:.0f} s ago, not answered yet"
-    if isinstance(told.outcome, Failed):
-        said = f": {redact(told.outcome.message, LONGEST_MESSAGE)}" if own else ""
-        return f"failed {told.age:.0f} s ago{said}"
-    if told.keeps == float("inf"):
-        return f"answered {told.age:.0f} s ago"
-    if told.keeps <= 0:
-        return f"answered {told.age:.0f} s ago, which is too old to be relied on"
-    return f"answered {told.age:.0f} s ago, good for {told.keeps:.0f} s more"
+def describe(record: CallRecord, *, own: bool = True) -> str:
+    if isinstance(record.outcome, NotYet):
+        return f"asked {record.since:.0f} s ago, not answered yet"
+    if isinstance(record.outcome, Failed):
+        error = f": {redact(record.outcome.message, LONGEST_MESSAGE)}" if own else ""
+        return f"failed {record.age:.0f} s ago{error}"
+    if record.keeps == float("inf"):
+        return f"answered {record.age:.0f} s ago"
+    if record.keeps <= 0:
+        return f"answered {record.age:.0f} s ago, which is too old to be relied on"
+    return f"answered {record.age:.0f} s ago, good for {record.keeps:.0f} s more"

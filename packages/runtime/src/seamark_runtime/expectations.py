@@ -3,7 +3,7 @@
 - After a write, its request is not reconciled before the cache shows the write, or a list that was started after it.
 - The request waits outside any worker; when the last of its expectations is met, it is enqueued if it was requested.
 - A list may lack what was written and deleted or reverted since: there is no event of that, so the request is enqueued.
-- After `bound` seconds `overdue` names what is still missing, and a live read decides (see `core.overdue`).
+- After `bound` seconds `overdue` names what is still missing, and a live read decides (see `overdue`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from seamark_runtime.api.meta import Key
 from seamark_runtime.cache import Change
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 from seamark_runtime.watch import number
 
@@ -43,8 +43,8 @@ class Expectation:
 
 
 class Expectations:
-    def __init__(self, wake: Callable[[Request], None], bound: float = 10.0) -> None:
-        self._wake = wake
+    def __init__(self, enqueue: Callable[[Request], None], bound: float = 10.0) -> None:
+        self._enqueue = enqueue
         self._bound = bound
         self._of: dict[Request, list[Expectation]] = {}
         self._parked: set[Request] = set()
@@ -135,4 +135,4 @@ class Expectations:
         self._of.pop(request, None)
         if request in self._parked:
             self._parked.discard(request)
-            self._wake(request)
+            self._enqueue(request)

@@ -66,19 +66,19 @@ class Failures:
     def report(self, failure: Failure) -> None:
         self._metrics.object_failures.labels(failure.kind, failure.stage).inc()
         log_failure(failure)
-        self._tell(failure)
+        self._send_event(failure)
 
     def lead(self, broken: Iterable[Failure]) -> None:
         """This process leads from now on. `broken` was found before: its events have yet to be sent."""
         self._leading = True
         for failure in broken:
-            self._tell(failure)
+            self._send_event(failure)
 
     def follow(self) -> None:
         """This process does not lead any more."""
         self._leading = False
 
-    def _tell(self, failure: Failure) -> None:
+    def _send_event(self, failure: Failure) -> None:
         if not self._leading or failure.metadata is None or not isinstance(failure.resource, Resource):
             return
         reason, message = NOTICES[failure.stage]

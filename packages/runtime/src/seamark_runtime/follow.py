@@ -22,7 +22,7 @@ from seamark_runtime.source import Absent, Fresh, NotYet, Source
 
 T = TypeVar("T", bound=Object)
 
-AGAIN = 10.0  # seconds after which a read that failed, or was refused, is tried again at the latest
+RETRY_SECONDS = 10.0  # seconds after which a read that failed, or was refused, is tried again at the latest
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ class Follower(Source, Generic[T]):
                 continue  # answered meanwhile: what was read may be older
             if fact is not None and fact != before:
                 self._facts[key] = fact
-                self._tell(key)
+                self._notify(key)
             answered = isinstance(fact, Fresh | Absent)
-            pause = self._every if answered else min(self._every, AGAIN)
+            pause = self._every if answered else min(self._every, RETRY_SECONDS)
             await asyncio.sleep(pause * (0.8 + self._random.random() * 0.4))
 
     async def _read(self, key: Key) -> Followed[T] | None:

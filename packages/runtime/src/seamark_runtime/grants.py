@@ -13,7 +13,7 @@ GRANTS = Index(ReferenceGrant, lambda grant: (grant.metadata.namespace,), "grant
 
 
 @dataclass(frozen=True)
-class Asker:
+class Referrer:
     """The kind and namespace of an object that refers to others."""
 
     group: str
@@ -21,16 +21,17 @@ class Asker:
     namespace: str
 
 
-def granted(view: View, asker: Asker, group: str, kind: str, key: Key) -> bool:
-    """Whether the asker may refer to this object: its own namespace's always, others' by a grant there."""
-    if key.namespace == asker.namespace:
+def granted(view: View, referrer: Referrer, group: str, kind: str, key: Key) -> bool:
+    """Whether the referrer may refer to this object: its own namespace's always, others' by a grant there."""
+    if key.namespace == referrer.namespace:
         return True
-    return any(allows(grant, asker, group, kind, key.name) for grant in view.by(GRANTS, key.namespace))
+    return any(allows(grant, referrer, group, kind, key.name) for grant in view.by(GRANTS, key.namespace))
 
 
-def allows(grant: ReferenceGrant, asker: Asker, group: str, kind: str, name: str) -> bool:
-    who = any(
-        (one.group, one.kind, one.namespace) == (asker.group, asker.kind, asker.namespace) for one in grant.spec.from_
+def allows(grant: ReferenceGrant, referrer: Referrer, group: str, kind: str, name: str) -> bool:
+    source = (referrer.group, referrer.kind, referrer.namespace)
+    from_referrer = any((entry.group, entry.kind, entry.namespace) == source for entry in grant.spec.from_)
+    to_target = any(
+        (entry.group, entry.kind) == (group, kind) and entry.name in (None, "", name) for entry in grant.spec.to
     )
-    what = any((one.group, one.kind) == (group, kind) and one.name in (None, "", name) for one in grant.spec.to)
-    return who and what
+    return from_referrer and to_target

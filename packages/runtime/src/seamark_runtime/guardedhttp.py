@@ -119,12 +119,12 @@ class GuardedHandler(RequestHandler):
             message.exc.__traceback__ = None  # it holds all that was received
             self._refused = True
 
-    def _refuse(self, words: bytes = b"") -> None:
+    def _refuse(self, response: bytes = b"") -> None:
         self._refused, self._body = True, 0
         if self.transport is None:
             return
-        if words and not self._messages and not self._request_in_progress:
-            self.transport.write(words)
+        if response and not self._messages and not self._request_in_progress:
+            self.transport.write(response)
             asyncio.get_running_loop().call_later(READ_SECONDS, self.transport.close)
         else:
             self.transport.close()

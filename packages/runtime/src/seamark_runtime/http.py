@@ -2,7 +2,7 @@
 
 - Setting up TLS costs more than a request, so connections are kept and their number is bounded.
 - A 401 renews the credentials once (exec plugin, OIDC, re-read token), then the request is sent again: the server
-  did nothing with it (`core.renewal`).
+  did nothing with it (`renewal`).
 - No answer is `NoAnswerError`; it carries whether the request may have arrived. Its message names no time: a write
   has what is left of the Lease, so it would differ from one try to the next, and a condition would with it.
 """
@@ -212,12 +212,12 @@ def _encoded(base_url: str) -> str:
 
 
 def headers(request: HttpRequest, connection: Connection) -> dict[str, str]:
-    told = {"Accept": request.accept, "User-Agent": "seamark"}
+    fields = {"Accept": request.accept, "User-Agent": "seamark"}
     if connection.token:
-        told["Authorization"] = f"Bearer {connection.token}"
+        fields["Authorization"] = f"Bearer {connection.token}"
     if request.body:
-        told["Content-Type"] = request.content_type
-    return told
+        fields["Content-Type"] = request.content_type
+    return fields
 
 
 def abort(response: aiohttp.ClientResponse) -> None:

@@ -61,8 +61,8 @@ class Entry:
         try:
             return (self.folder / Path(name).expanduser()).read_text()
         except (OSError, UnicodeDecodeError) as error:
-            words = getattr(error, "strerror", None) or "it is not a text"
-            raise KubeconfigError(f"{self.what}: {key} {name} can't be read ({words})") from None
+            reason = getattr(error, "strerror", None) or "it is not a text"
+            raise KubeconfigError(f"{self.what}: {key} {name} can't be read ({reason})") from None
 
 
 @dataclass(frozen=True)

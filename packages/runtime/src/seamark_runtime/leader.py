@@ -1,10 +1,10 @@
-"""One leader at a time, by a Lease; and a fence, so that a leader that was paused or suspended writes nothing.
+"""One leader at a time, by a Lease; and a write deadline, so that a leader that was paused or suspended writes nothing.
 
 Why two leaders never overlap, however slow their GETs and PATCHes are. `p` is the moment at which the API server takes
 a holder's write. It is not known, but both sides know a bound:
 
-- The holder reads its clock at `asked`, before its GET, and sends the write after that: `asked <= p`. Its deadline is
-  `asked + duration - margin`, so it stops at `p + duration - margin` at the latest.
+- The holder reads its clock at `started`, before its GET, and sends the write after that: `started <= p`. Its deadline
+  is `started + duration - margin`, so it stops at `p + duration - margin` at the latest.
 - A candidate reads its clock at `seen`, after the response that showed that write: `p <= seen`. It tries to take over
   at `seen + duration` at the earliest, so never before `p + duration`. (Counted from before its GET was sent, `seen`
   could lie before `p` by as much as the GET took.)
@@ -30,7 +30,7 @@ import structlog
 
 from seamark_runtime.api.coordination import Lease, LeaseSpec
 from seamark_runtime.api.meta import Key, ObjectMeta
-from seamark_runtime.client import Client, NoDeadline
+from seamark_runtime.client import Client, NoWriteDeadline
 from seamark_runtime.clock import SuspendAwareClock, micro_timestamp
 from seamark_runtime.errors import Conflict, Exists, Gone, SeamarkError
 
@@ -52,20 +52,24 @@ def process_identity() -> str:
 
 
 class Leader:
-    """Holds, loses and regains a Lease. It is a `Fence`."""
+    """Holds, loses and regains a Lease. It is a `WriteDeadline`."""
 
     def __init__(
         self, client: Client, key: Key, identity: str, clock: SuspendAwareClock, settings: LeaseSettings | None = None
     ) -> None:
         # Urgent: a renewal must not wait for the very writes that need it.
         self._client = Client(
-            client.transport, manager="seamark-leader", fence=NoDeadline(), timeout=client.timeout, urgent=True
+            client.transport,
+            manager="seamark-leader",
+            write_deadline=NoWriteDeadline(),
+            timeout=client.timeout,
+            urgent=True,
         )
         self._key = key
         self._identity = identity
         self._clock = clock
         self._settings = settings or LeaseSettings()
-        self._told = math.ceil(self._settings.duration)  # whole seconds, and never less than we count on
+        self._lease_seconds = math.ceil(self._settings.duration)  # whole seconds, and never less than we count on
         self._random = Random(identity)
         self._deadline = float("-inf")
         self._term = 0  # how often the lease has become ours after a time without it
@@ -125,14 +129,14 @@ class Leader:
             log.info("lease not given back; it runs out by itself", error=error.message)
 
     async def _turn(self) -> None:
-        asked = self._clock.boottime()
+        started = self._clock.boottime()
         now = micro_timestamp(self._clock.wall())
-        ours = {"holderIdentity": self._identity, "leaseDurationSeconds": self._told}
+        ours = {"holderIdentity": self._identity, "leaseDurationSeconds": self._lease_seconds}
         try:
             lease = await self._client.get(Lease, self._key)
         except Gone:
             await self._create(now)
-            self._take(asked)
+            self._take(started)
             return
         if lease.spec.holder_identity == self._identity:
             await self._patch(lease, {**ours, "renewTime": now})
@@ -141,12 +145,12 @@ class Leader:
             await self._patch(lease, {**ours, "renewTime": now, "acquireTime": now, "leaseTransitions": transitions})
         else:
             return
-        self._take(asked)
+        self._take(started)
 
-    def _take(self, asked: float) -> None:
+    def _take(self, started: float) -> None:
         if not self.leading:
             self._term += 1
-        self._deadline = asked + self._settings.duration - self._settings.margin
+        self._deadline = started + self._settings.duration - self._settings.margin
         self._changed.set()
 
     def _run_out(self, lease: Lease, now: float) -> bool:
@@ -158,7 +162,7 @@ class Leader:
     async def _create(self, now: str) -> None:
         spec = LeaseSpec(
             holder_identity=self._identity,
-            lease_duration_seconds=self._told,
+            lease_duration_seconds=self._lease_seconds,
             acquire_time=now,
             renew_time=now,
             lease_transitions=0,

@@ -16,7 +16,7 @@ import structlog
 from seamark_runtime.redaction import HIDDEN, SECRET_NAMES, redact
 
 LONGEST_VALUE = 65_536  # characters of one value in a log line
-SAID_BY_STRUCTLOG = ("exc_info", "stack_info")  # turned into text later, and redacted then
+RENDERED_BY_STRUCTLOG = ("exc_info", "stack_info")  # turned into text later, and redacted then
 
 
 def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def _redacted(_logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str,
 def _value(name: str, value: Any) -> Any:
     if SECRET_NAMES.search(name) and value:
         return HIDDEN
-    if name in SAID_BY_STRUCTLOG or value is None or isinstance(value, bool | int | float):
+    if name in RENDERED_BY_STRUCTLOG or value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
         return {key: _value(str(key), inner) for key, inner in value.items()}

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import islice
+from itertools import chain, islice
 
 import structlog
 
@@ -19,8 +19,8 @@ from seamark_runtime.errors import Conflict, Fenced, Gone, Retry, SeamarkError, 
 from seamark_runtime.events import Notice
 from seamark_runtime.failures import RECONCILE, Failure
 from seamark_runtime.overdue import Overdue
-from seamark_runtime.queue import Request
 from seamark_runtime.reconciler import LASTING, Dependencies, Owners, Reconciler
+from seamark_runtime.request import Request
 from seamark_runtime.router import EventRouter
 from seamark_runtime.stalecaches import StaleCaches
 from seamark_runtime.steps import LongestStep, measured
@@ -38,7 +38,9 @@ class Loop:
         self._reconciler = Reconciler(dependencies, router, owners)
         self._overdue = Overdue(dependencies.client, dependencies.expectations, dependencies.queue, dependencies.clock)
         informers = dependencies.informers
-        read = {name: [informers[kind] for kind in kinds(one)] for name, one in router.controllers.items()}
+        read = {
+            name: [informers[kind] for kind in kinds(controller)] for name, controller in router.controllers.items()
+        }
         self._stale_caches = StaleCaches(read, router.enqueue)
         self._slice = TimeSlice()
         self._draining = False
@@ -56,13 +58,17 @@ class Loop:
     async def run(self, workers: int, longest: LongestStep) -> None:
         """Reconciles until cancelled, then stops what it started. The caches stay."""
         dependencies = self._dependencies
-        dependencies.failures.lead(failure for one in dependencies.informers.values() for failure in one.failures())
+        dependencies.failures.lead(
+            failure for informer in dependencies.informers.values() for failure in informer.failures()
+        )
         self._reconciler.start()
         self._draining = False
         self.router.start()
         try:
             async with asyncio.TaskGroup() as group:
-                for companion in dict.fromkeys(c for one in self.router.controllers.values() for c in one.companions):
+                for companion in dict.fromkeys(
+                    chain.from_iterable(c.companions for c in self.router.controllers.values())
+                ):
                     group.create_task(companion(), name="companion")
                 for worker in range(workers):
                     group.create_task(measured(self._work(f"worker {worker}"), longest))
@@ -77,7 +83,7 @@ class Loop:
         self._draining = True
         try:
             async with asyncio.timeout(grace):
-                await self._dependencies.queue.worked_off()
+                await self._dependencies.queue.all_done()
         except TimeoutError:
             log.warning("stopping with reconciles in progress")
 

@@ -18,14 +18,15 @@ from seamark_runtime.errors import Conflict, Refused, Retry
 def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict[str, Any]:
     """The change of metadata that makes the marks as wanted; empty when they are."""
     metadata: dict[str, Any] = {}
+    writes = controller.writes
     finalizers = obj.metadata.finalizers or ()
-    ours = [name for name in finalizers if name in (controller.finalizer, *controller.former)]
+    ours = [name for name in finalizers if name in (writes.finalizer, *writes.former_finalizers)]
     others = [name for name in finalizers if name not in ours]
-    if wanted.finalizer and ours != [controller.finalizer]:
-        metadata["finalizers"] = [*others, controller.finalizer]
+    if wanted.finalizer and ours != [writes.finalizer]:
+        metadata["finalizers"] = [*others, writes.finalizer]
     elif not wanted.finalizer and ours:
         metadata["finalizers"] = others
-    have = {name: obj.annotation(name) for name in controller.annotations if obj.annotation(name)}
+    have = {name: obj.annotation(name) for name in writes.annotations if obj.annotation(name)}
     if have != dict(wanted.annotations):
         gone = {name: None for name in have if name not in wanted.annotations}
         metadata["annotations"] = {**gone, **wanted.annotations}
@@ -33,8 +34,9 @@ def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict
 
 
 def without_finalizer(controller: Controller[Any], obj: Any) -> dict[str, Any]:
+    writes = controller.writes
     finalizers = obj.metadata.finalizers or ()
-    ours = (controller.finalizer, *controller.former)
+    ours = (writes.finalizer, *writes.former_finalizers)
     if not any(name in ours for name in finalizers):
         return {}
     return {"finalizers": [name for name in finalizers if name not in ours]}

@@ -16,10 +16,10 @@ class Metrics:
         registry = self.registry = CollectorRegistry()
         self.queue_depth = Gauge("seamark_queue_depth", "Keys that are ready for a worker", registry=registry)
         self.reconcile_seconds = Histogram(
-            "seamark_reconcile_seconds", "Time of one pass over a key", ["kind"], buckets=FAST, registry=registry
+            "seamark_reconcile_seconds", "Duration of one reconcile", ["kind"], buckets=FAST, registry=registry
         )
         self.reconcile_outcomes = Counter(
-            "seamark_reconcile_outcomes", "Passes by how they ended", ["kind", "outcome"], registry=registry
+            "seamark_reconcile_outcomes", "Reconciles by outcome", ["kind", "outcome"], registry=registry
         )
         self.writes = Counter(
             "seamark_writes", "Writes to the API server", ["kind", "verb", "subresource"], registry=registry

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -62,19 +63,21 @@ class Operator:
         self.settings = settings
         self.world = world
         self.metrics = Metrics()
-        for collector in dict.fromkeys(one for controller in controllers for one in controller.collectors):
+        for collector in dict.fromkeys(chain.from_iterable(controller.collectors for controller in controllers)):
             self.metrics.registry.register(collector)
         self.leader = self._leader() if settings.leader_election else None
-        client = Client(world.transport, manager=MANAGER, fence=self.leader, timeout=settings.request_timeout)
+        client = Client(world.transport, manager=MANAGER, write_deadline=self.leader, timeout=settings.request_timeout)
         owners = {
             (c.name, kind): Index(kind, children(c).index(), f"owner in {c.name}")
             for c in controllers
-            for kind in c.children
+            for kind in c.writes.children
         }
         self.informers = {kind: self._informer(client, kind, controllers, owners) for kind in _all_kinds(controllers)}
-        self.followers = {kind: self._follower(client, kind) for c in controllers for kind in (*c.singles, *c.kept)}
+        self.followers = {
+            kind: self._follower(client, kind) for c in controllers for kind in (*c.reads.singles, *c.writes.kept)
+        }
         self.reviews = AccessReviews(client, world.clock, world.random)
-        self.queue = Queue(world.random, each=max(LEAST_EACH, settings.workers // 4))
+        self.queue = Queue(world.random, per_namespace=max(LEAST_EACH, settings.workers // 4))
         beside = (*self.followers.values(), self.reviews)
         router = EventRouter(controllers, self.informers, beside, self.queue.add_after, world.clock.monotonic)
         self.calls = Calls(world.random, router.enqueue, world.clock.monotonic, self.leader)
@@ -112,11 +115,13 @@ class Operator:
         controllers: Iterable[Declaration],
         owners: dict[tuple[str, type[Object]], Index[Any]],
     ) -> Informer[Any]:
-        declared = [index for controller in controllers for index in controller.indexes if index.kind is kind]
+        declared = [index for controller in controllers for index in controller.reads.indexes if index.kind is kind]
         indexes = tuple(dict.fromkeys([*declared, *(owners[pair] for pair in owners if pair[1] is kind)]))
-        optional = not any(kind in kinds(one) and kind not in one.optional for one in controllers)
+        optional = not any(
+            kind in kinds(controller) and kind not in controller.reads.optional for controller in controllers
+        )
         watching = WatchSettings(idle=self.settings.watch_idle, lifetime=self.settings.watch_lifetime)
-        followed = widest(scope(one, kind) for one in controllers if kind in kinds(one))
+        followed = widest(scope(controller, kind) for controller in controllers if kind in kinds(controller))
         watch = Watch(client, kind, self.world.random, followed.namespace, followed.selectors, watching)
         return Informer(watch, indexes, optional=optional)
 
@@ -137,7 +142,7 @@ class Operator:
         """Runs until cancelled, then stops in order."""
         async with asyncio.TaskGroup() as group:
             beside = [
-                *(self._start(group, WATCH, one.watch.run(one.handle), one.name) for one in self.informers.values()),
+                *(self._start(group, WATCH, i.watch.run(i.handle), i.name) for i in self.informers.values()),
                 self._start(group, EVENTS, self.events.run()),
             ]
             if self.leader is not None:

@@ -10,7 +10,8 @@ from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock
 from seamark_runtime.errors import Gone, SeamarkError
 from seamark_runtime.expectations import Expectation, Expectations
-from seamark_runtime.queue import Queue, Request
+from seamark_runtime.queue import Queue
+from seamark_runtime.request import Request
 from seamark_runtime.watch import number
 
 log = structlog.get_logger(__name__)

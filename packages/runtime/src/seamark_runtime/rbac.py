@@ -36,10 +36,10 @@ class Grant(NamedTuple):
 
 def grants(declared: Controller[Any] | CollectionController[Any]) -> set[Grant]:
     found = _each(declared, kinds(declared), FOLLOW)
-    found |= _each(declared, (*declared.singles, *_written(declared)), SINGLE)
-    found |= _each(declared, declared.children, MAKE)
-    found |= _each(declared, declared.kept, KEEP)
-    found |= on(SelfSubjectAccessReview, ("create",)) if declared.reviews else set()
+    found |= _each(declared, (*declared.reads.singles, *_written(declared)), SINGLE)
+    found |= _each(declared, declared.writes.children, MAKE)
+    found |= _each(declared, declared.writes.kept, KEEP)
+    found |= on(SelfSubjectAccessReview, ("create",)) if declared.reads.own_rights else set()
     if isinstance(declared, Controller):
         if not isinstance(declared.status, NoStatus):
             found |= _each(declared, (declared.kind,), ("patch",), "status")
@@ -52,12 +52,12 @@ def grants(declared: Controller[Any] | CollectionController[Any]) -> set[Grant]:
 def _written(declared: Controller[Any] | CollectionController[Any]) -> tuple[type[Object], ...]:
     """The kinds of which an object is read live when a name is taken, or a write is not seen in time."""
     if isinstance(declared, Controller) and not (isinstance(declared.status, NoStatus) and not _marks(declared)):
-        return (declared.kind, *declared.children)
-    return declared.children
+        return (declared.kind, *declared.writes.children)
+    return declared.writes.children
 
 
 def _marks(declared: Controller[Any]) -> bool:
-    return bool(declared.finalizer or declared.annotations)
+    return bool(declared.writes.finalizer or declared.writes.annotations)
 
 
 def by_namespace(found: Iterable[Grant]) -> dict[str, set[Grant]]:
@@ -79,13 +79,13 @@ def rules(found: Iterable[Grant]) -> list[dict[str, Any]]:
         verbs.setdefault((grant.group, grant.resource, grant.name), set()).add(grant.verb)
     together: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
     for (group, resource, name), allowed in sorted(verbs.items()):
-        of_one = resource if name else ""  # a rule with names is about one resource
-        together.setdefault((group, tuple(sorted(allowed)), of_one), []).append(name or resource)
+        named_resource = resource if name else ""  # a rule with names is about one resource
+        together.setdefault((group, tuple(sorted(allowed)), named_resource), []).append(name or resource)
     return [
-        {"apiGroups": [group], "resources": [of_one], "resourceNames": found, "verbs": list(allowed)}
-        if of_one
+        {"apiGroups": [group], "resources": [named_resource], "resourceNames": found, "verbs": list(allowed)}
+        if named_resource
         else {"apiGroups": [group], "resources": found, "verbs": list(allowed)}
-        for (group, allowed, of_one), found in together.items()
+        for (group, allowed, named_resource), found in together.items()
     ]
 
 

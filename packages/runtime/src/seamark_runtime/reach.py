@@ -74,12 +74,12 @@ def parsed(text: str) -> Address | None:
 
 
 def _forbidden(address: Address) -> str:
-    for one in (address, *_carried(address)):
-        if one.is_link_local or str(one) in METADATA:
+    for each in (address, *_carried(address)):
+        if each.is_link_local or str(each) in METADATA:
             return "a link-local or metadata address"
-        if one.is_unspecified or one.is_multicast or one == BROADCAST or one in THIS_NETWORK:
+        if each.is_unspecified or each.is_multicast or each == BROADCAST or each in THIS_NETWORK:
             return "no address of a service"
-        if not loopback_counts() and (one.is_loopback or one in own_addresses()):
+        if not loopback_counts() and (each.is_loopback or each in own_addresses()):
             return "no address of a service"
     return ""
 
@@ -92,7 +92,7 @@ def _carried(address: Address) -> Iterator[IPv4Address]:
     if any(address in network for network in LAST_FOUR) and address not in (IPv6Address("::"), IPv6Address("::1")):
         yield IPv4Address(raw[12:])
     if address in LOCAL_NAT64:
-        yield from (one for one in _translated(raw) if one not in THIS_NETWORK)  # zeros are padding here
+        yield from (carried for carried in _translated(raw) if carried not in THIS_NETWORK)  # zeros are padding here
     if address.sixtofour is not None:
         yield address.sixtofour
     if address.teredo is not None:
@@ -117,7 +117,7 @@ def own_addresses() -> frozenset[Address]:
         return frozenset()
     entries = [line.partition("#")[0].split() for line in lines]
     found = [parsed(entry[0]) for entry in entries if socket.gethostname() in entry[1:]]
-    return frozenset(one for one in found if one is not None)
+    return frozenset(address for address in found if address is not None)
 
 
 async def allowed(host: str, port: int, resolver: Resolver | None = None) -> list[str]:
@@ -134,10 +134,10 @@ def on_machine(text: str) -> bool:
     found = parsed(text)
     if found is None or not loopback_counts():
         return False
-    return all(one in MACHINE or one == IPv6Address("::1") for one in tuple(_carried(found)) or (found,))
+    return all(address in MACHINE or address == IPv6Address("::1") for address in tuple(_carried(found)) or (found,))
 
 
 def private(text: str) -> bool:
     """Whether an address, in any spelling, is one of a private network: its owner can't be known. False for a name."""
     found = parsed(text)
-    return found is not None and not all(one.is_global for one in (found, *_carried(found)))
+    return found is not None and not all(address.is_global for address in (found, *_carried(found)))

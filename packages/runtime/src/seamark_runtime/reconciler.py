@@ -29,8 +29,10 @@ from seamark_runtime.expectations import Expectations
 from seamark_runtime.failures import Failures
 from seamark_runtime.follow import Follower
 from seamark_runtime.marks import change_metadata, missing_marks, without_finalizer
+from seamark_runtime.memory import acknowledge
 from seamark_runtime.metrics import Metrics
-from seamark_runtime.queue import Queue, Request
+from seamark_runtime.queue import Queue
+from seamark_runtime.request import Request
 from seamark_runtime.router import EventRouter
 from seamark_runtime.source import Informer
 from seamark_runtime.statuswriter import StatusWriter
@@ -77,7 +79,10 @@ class Reconciler:
         self._router = router
         self._owners = owners
         self._status = StatusWriter(dependencies.client, dependencies.events, dependencies.clock)
-        self._clients = {one.name: dependencies.client.named(one.manager) for one in router.controllers.values()}
+        self._clients = {
+            controller.name: dependencies.client.named(controller.writes.manager)
+            for controller in router.controllers.values()
+        }
         self._appliers = {name: self._applier(client) for name, client in self._clients.items()}
         self._awaiting: dict[Request, float] = {}  # since when a first status waits for entries of collections
 
@@ -119,6 +124,8 @@ class Reconciler:
         dependencies = self._dependencies
         obj = view.get(controller.kind, request.key)
         results = dependencies.calls.results(request, "" if obj is None else obj.uid)
+        if obj is not None and controller.memory is not None:
+            controller.memory.advance(view, obj, results)
         seen = None if obj is None else controller.observe(view, obj, results)
         if obj is None or seen is None:
             self._forget(request, view)
@@ -139,6 +146,7 @@ class Reconciler:
             await self._write_status(request, controller, done.obj, judged, answers_due)
             for notice in controller.announce(seen, done.answers) if controller.announce else ():
                 dependencies.events.notice(obj, notice)
+            acknowledge(controller.memory, seen, done.answers)
         self._requeue(request, view, done.trouble, refused=bool(done.refusals or done.answers.refusals))
 
     async def _carry_out(
@@ -155,11 +163,11 @@ class Reconciler:
         else:
             dependencies.calls.want(request, obj.uid, wanted.calls)
             answers, trouble = await applier.ensure(
-                request, obj, controller.ownership, wanted.children, lasting=lasting
+                request, obj, controller.writes.ownership, wanted.children, lasting=lasting
             )
             self._respect_retry_after(request, trouble)
         pruned = await applier.prune(
-            request, existing, wanted.children.values(), lasting=lasting, finalizer=controller.finalizer
+            request, existing, wanted.children.values(), lasting=lasting, finalizer=controller.writes.finalizer
         )
         self._respect_retry_after(request, pruned.trouble)
         answers = replace(answers, undeleted=pruned.refusals)
@@ -174,9 +182,13 @@ class Reconciler:
         if controller.competing is not None and controller.competing.left_alone(view, request.key):
             self._leave_alone(request, view)
             return
-        seen = controller.observe(view, request.key, dependencies.calls.results(request, ""))
+        results = dependencies.calls.results(request, "")
+        if controller.memory is not None:
+            controller.memory.advance(view, request.key, results)
+        seen = controller.observe(view, request.key, results)
         if seen is None:
-            controller.reports.publish(request.key, {})
+            for output in controller.outputs:
+                output.collection.publish(request.key, {})
             self._forget(request, view)
             return
         owner = Object(metadata=ObjectMeta(name=request.key.name, namespace=request.key.namespace))
@@ -184,16 +196,19 @@ class Reconciler:
         existing = self._existing(request, controller, owner, wanted, view)
         dependencies.calls.want(request, "", wanted.calls)
         applier, lasting = self._appliers[request.controller], dependencies.queue.failures(request) >= LASTING
-        answers, trouble = await applier.ensure(request, owner, controller.ownership, wanted.children, lasting=lasting)
+        answers, trouble = await applier.ensure(
+            request, owner, controller.writes.ownership, wanted.children, lasting=lasting
+        )
         self._respect_retry_after(request, trouble)
         pruned = await applier.prune(request, existing, wanted.children.values(), lasting=lasting)
         self._respect_retry_after(request, pruned.trouble)
         for refusal in pruned.refusals:
             log.warning("refused", request=str(request), error=refusal.message)
-        reports = controller.report(seen, replace(answers, undeleted=pruned.refusals))
-        (controller.reports.amend if controller.amends else controller.reports.publish)(request.key, reports)
+        answers = replace(answers, undeleted=pruned.refusals)
+        published = [output.publish(request.key, seen, answers) for output in controller.outputs]
+        acknowledge(controller.memory, seen, answers)
         self._requeue(request, view, trouble or pruned.trouble, refused=bool(pruned.refusals or answers.refusals))
-        if not (wanted.children or wanted.calls or existing or reports):
+        if not (wanted.children or wanted.calls or existing or any(published)):
             self._forget(request, view)
 
     def _leave_alone(self, request: Request, view: View) -> None:
@@ -217,7 +232,9 @@ class Reconciler:
         for child in wanted.children.values():
             where.check(owner, child)
             view.child(type(child), child.key)
-        owned = [(self._owners[(request.controller, kind)], where.token(owner, kind)) for kind in controller.children]
+        owned = [
+            (self._owners[(request.controller, kind)], where.token(owner, kind)) for kind in controller.writes.children
+        ]
         found = [child for index, token in owned for child in view.by(index, token)]
         self._router.reads.record(request, view.reads)
         return found
@@ -313,6 +330,8 @@ class Reconciler:
         controller = self._router.controllers[request.controller]
         if controller.competing is not None and isinstance(controller, Controller):
             controller.competing.forget(request)
+        if controller.memory is not None:
+            controller.memory.forget(request.key)
         self._awaiting.pop(request, None)
         exists = len(view.reads) > 1 if isinstance(controller, Controller) else self._router.exists(request, controller)
         self._router.forget(request, view.reads if exists else ())

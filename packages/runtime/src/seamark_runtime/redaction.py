@@ -5,6 +5,8 @@
 - Only the value after the sign is hidden, so sentences stay readable. In front of a colon, "token" and "secret" alone
   are ordinary words: they count in quotes, as a part of a longer name, or as a line that has one word for its value.
 - A name that ends in name, ref, file or path says where a secret is; its value stays.
+- Control characters, and those that change the direction of a text, are written as escapes: a message may quote what a
+  tenant has written, and is read in a terminal. Line breaks and tabs stay.
 - The time is linear in the text. A long text is shortened first; a secret that is cut by that is hidden as well.
 """
 
@@ -13,6 +15,8 @@ from __future__ import annotations
 from seamark_runtime.untrusted.patterns import Match, Pattern
 
 HIDDEN = "[redacted]"
+_CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *range(0x200E, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_ESCAPED = {code: ascii(chr(code))[1:-1] for code in _CONTROLS if chr(code) not in "\n\t"}
 SECRET_NAMES = Pattern(
     r"token|password|passwd|passphrase|secret|authorization|api[ _-]?key|access[_-]?key|private|credential",
     ignore_case=True,
@@ -24,8 +28,8 @@ _ANY = rf"(?:{_STRONG}|{_WEAK})"
 _CLEAR = rf"(?:[\w-]*{_STRONG}[\w-]*|[\w-]+{_WEAK}[\w-]*)"  # names that are nothing but the name of a secret
 _PLACE = r"(?:name|refs?|file|path)"
 _QUOTED = r"\"(?:[^\"\\]|\\.)*\"?|'[^']*'?"
-_WORD = r"[^\s&'\"=][^\s&'\"]*[^\s&'\",;)}\]]|[^\s&'\"=,;)}\]]"
-_VALUE = rf"(?:\[redacted\]|{_QUOTED}|(?:basic|bearer|digest|negotiate)[ \t]+\S+|{_WORD})"
+_UNQUOTED = r"[^\s&'\"=][^\s&'\"]*[^\s&'\",;)}\]]|[^\s&'\"=,;)}\]]"
+_VALUE = rf"(?:\[redacted\]|{_QUOTED}|(?:basic|bearer|digest|negotiate)[ \t]+\S+|{_UNQUOTED})"
 _BLOCK = r"[|>][-+0-9]*[ \t]*(?:\n[ \t]+[^\n]*)+"  # a text of several lines in YAML
 _KEY_OF_LINE = r"^[ \t]*(?:-[ \t]+)?[\"']?"
 
@@ -68,6 +72,7 @@ def redact(text: str, longest: int | None = None) -> str:
         for assigned in (_LINES, _FLAGS, _INLINE):
             text = assigned.sub(_without_value, text)
         text = _CUT.sub(HIDDEN, text) if cut else text
+    text = text.translate(_ESCAPED)  # after the patterns, for which some of these are white space
     if longest is not None and (cut or len(text) > longest):
         text = text[: longest - 1] + "…"
     return text

@@ -61,10 +61,10 @@ class Renewal:
 
     def _start(self) -> asyncio.Task[None]:
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._again(), name="credentials")
+            self._task = asyncio.get_running_loop().create_task(self._reload(), name="credentials")
         return self._task
 
-    async def _again(self) -> None:
+    async def _reload(self) -> None:
         try:
             await self._load_and_use()
         except Exception as error:
@@ -82,6 +82,6 @@ class Renewal:
             raise UserError(f"no credentials within {DEADLINE:g} s", hint=hint) from None
         await self._use(connection)
 
-    def _loaded(self, again: float) -> None:
+    def _loaded(self, after: float) -> None:
         self._ended = self._clock.monotonic()
-        self._due = self._ended + again
+        self._due = self._ended + after

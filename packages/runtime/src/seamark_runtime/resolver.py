@@ -19,7 +19,7 @@ PATIENCE = 5.0  # seconds for one look
 
 
 class Resolver:
-    """`lookup` gives every address of a host, or raises OSError in words.
+    """`lookup` gives every address of a host, or raises OSError with a message.
 
     With a server (`HOST:PORT`) that one is asked; names that it does not serve are looked up as usual.
     """
@@ -43,7 +43,7 @@ class Resolver:
             return Found(host, (host,))
         if self._server is not None:
             try:
-                found = await heard(self._server.resolve_name(host, lifetime=PATIENCE))
+                found = await cancellable(self._server.resolve_name(host, lifetime=PATIENCE))
                 return Found(_last(str(answer.canonical_name) for answer in found.values()), tuple(found.addresses()))
             except dns.resolver.NoNameservers:
                 pass  # it is not there, or this name is not for it to say
@@ -80,7 +80,7 @@ def _last(names: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-async def heard(answer: Awaitable[V]) -> V:
+async def cancellable(answer: Awaitable[V]) -> V:
     """The result of a library call. A library with a timeout of its own may swallow a cancellation that arrives at
     the same moment, and a caller in a loop would never end: it is raised here all the same."""
     try:

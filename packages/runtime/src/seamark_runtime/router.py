@@ -18,7 +18,7 @@ from typing import Any, cast
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Change, Index
 from seamark_runtime.controller import CollectionController, Controller, Declaration, kinds
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import SYNCED, Collection, Informer, Source
 from seamark_runtime.view import Read, RecordedReads
 
@@ -47,19 +47,23 @@ class EventRouter:
         self._own_writes: dict[Request, str] = {}  # the resourceVersion of our last status write
         self._pending: dict[Request, float] = {}  # since when an event waits for its status
         self._reconciled: dict[Request, float] = {}  # last reconcile, for controllers with a spacing
-        self._collections = [one for one in self.controllers.values() if isinstance(one, CollectionController)]
+        self._collections = [
+            controller for controller in self.controllers.values() if isinstance(controller, CollectionController)
+        ]
         self._by_subject = self._collections_by_subject()
         self._members = {controller.name: self._key_indexes(controller) for controller in self._collections}
         self._controller_of = {index: name for name, indexes in self._members.items() for index in indexes}
-        sources = dict.fromkeys(source for one in self.controllers.values() for source in self._sources(one))
+        sources = dict.fromkeys(
+            source for controller in self.controllers.values() for source in self._sources(controller)
+        )
         for source in (*sources, *followers):
             source.subscribe(self._on_fact)
             if isinstance(source, Informer):
                 source.on_change(self._on_object)
 
-    def _collections_by_subject(self) -> dict[Collection[Any], list[str]]:
+    def _collections_by_subject(self) -> dict[Collection[Any, Any], list[str]]:
         """Collection → the controllers for which each of its subjects is a key."""
-        found: dict[Collection[Any], list[str]] = {}
+        found: dict[Collection[Any, Any], list[str]] = {}
         for controller in self._collections:
             for collection in controller.subjects:
                 found.setdefault(collection, []).append(controller.name)
@@ -82,7 +86,8 @@ class EventRouter:
         for request in self.reads.requests():
             self._former.setdefault(request.controller, []).append(request.key)
         for controller in self._collections:
-            controller.reports.restart()
+            for output in controller.outputs:
+                output.collection.restart()
         self._start_synced()
 
     def stop(self) -> None:
@@ -108,14 +113,14 @@ class EventRouter:
             return
         now = self._now()
         self._pending.setdefault(request, now)
-        spacing = self.controllers[request.controller].spacing
+        spacing = self.controllers[request.controller].timing.spacing
         due = self._reconciled.get(request, float("-inf")) + spacing if spacing else now
         self._enqueue(request, due - now)
 
     def reconcile_starts(self, request: Request) -> None:
         """If this reconcile has not seen our last write, the event of that write is no longer ours alone."""
         self._own_writes.pop(request, None)
-        if self.controllers[request.controller].spacing:
+        if self.controllers[request.controller].timing.spacing:
             self._reconciled[request] = self._now()
 
     def reconcile_ended(self, request: Request) -> None:
@@ -144,7 +149,7 @@ class EventRouter:
 
     def exists(self, request: Request, controller: CollectionController[Any]) -> bool:
         """Whether a collection has this key: by a member object, by declaration, or as a subject of another."""
-        is_subject = any(collection.about(request.key) for collection in controller.subjects)
+        is_subject = any(collection.entries(request.key) for collection in controller.subjects)
         known = (self._informers[index.kind].cache.known(index) for index in self._members[controller.name])
         return any(request.key in keys for keys in known) or request.key in controller.always or is_subject
 
@@ -193,7 +198,12 @@ class EventRouter:
     def _sources(self, controller: Declaration) -> list[Source]:
         subjects = controller.subjects if isinstance(controller, CollectionController) else ()
         competing = (controller.competing.facts,) if controller.competing is not None else ()
-        return [*(self._informers[kind] for kind in kinds(controller)), *controller.sources, *subjects, *competing]
+        return [
+            *(self._informers[kind] for kind in kinds(controller)),
+            *controller.reads.sources,
+            *subjects,
+            *competing,
+        ]
 
     def _start_synced(self) -> None:
         if self._started is None:
@@ -232,7 +242,8 @@ class EventRouter:
             waiting.discard(key)
         if not waiting:
             del self._first_round[controller.name]
-            controller.reports.sync()
+            for output in controller.outputs:
+                output.collection.sync()
 
 
 def _by_name(controllers: tuple[Declaration, ...]) -> dict[str, Declaration]:

@@ -128,8 +128,8 @@ def _check(shape: type[S], name: str, value: Any, origin: str) -> None:
     try:
         msgspec.convert({name: value}, shape, strict=False)
     except msgspec.ValidationError as error:
-        words = str(error).split(" - at ")[0].lower()
-        raise UserError(f"{origin}: {name} is {value!r}, but {words}") from None
+        problem = str(error).split(" - at ")[0].lower()
+        raise UserError(f"{origin}: {name} is {value!r}, but {problem}") from None
 
 
 def _environment(fields: list[Field], environment: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-CA_LIFE, LIFE = timedelta(days=3650), timedelta(days=365)
+CA_LIFETIME, LIFETIME = timedelta(days=3650), timedelta(days=365)
 CRT, KEY, CA_CRT, CA_KEY = "tls.crt", "tls.key", "ca.crt", "ca.key"
 
 
@@ -36,14 +36,14 @@ def fresh(pem: bytes, now: datetime) -> bool:
         certificate = x509.load_pem_x509_certificate(pem)
     except ValueError:
         return False
-    life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
-    return certificate.not_valid_after_utc - now > life / 3
+    lifetime = certificate.not_valid_after_utc - certificate.not_valid_before_utc
+    return certificate.not_valid_after_utc - now > lifetime / 3
 
 
 def make_authority(now: datetime) -> dict[str, bytes]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Seamark installation CA")])
-    builder = _builder(name, name, key.public_key(), now, CA_LIFE)
+    builder = _builder(name, name, key.public_key(), now, CA_LIFETIME)
     made = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     made = made.add_extension(_usage(signs=True), critical=True)
     made = made.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -59,7 +59,7 @@ def issue(
     root = x509.load_pem_x509_certificate(ca[CA_CRT])
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0][:64])])
-    builder = _builder(name, root.subject, key.public_key(), now, LIFE)
+    builder = _builder(name, root.subject, key.public_key(), now, LIFETIME)
     server = () if client_only else (ExtendedKeyUsageOID.SERVER_AUTH,)
     ends = x509.ExtendedKeyUsage([*server, ExtendedKeyUsageOID.CLIENT_AUTH])
     names = x509.SubjectAlternativeName([_named(host) for host in hosts])
@@ -70,11 +70,11 @@ def issue(
 
 
 def _builder(
-    name: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
+    name: x509.Name, issuer: x509.Name, public: ec.EllipticCurvePublicKey, now: datetime, lifetime: timedelta
 ) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(issuer).public_key(public)
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(now - timedelta(minutes=5)).not_valid_after(now + life)
+    return builder.not_valid_before(now - timedelta(minutes=5)).not_valid_after(now + lifetime)
 
 
 def _named(host: str) -> x509.GeneralName:

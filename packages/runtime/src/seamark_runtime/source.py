@@ -2,7 +2,7 @@
 
 - `Informer`: the objects of one kind, by watch.
 - `Facts`: what probes, calls and pollers found out, with a shelf life.
-- `Collection`: what work done for many at once (a translation, a zone, a group) says about each of them.
+- `Collection`: entries about each of many objects that were worked on at once (a translation, a zone).
 - A source is `synced` when its first full answer is in; before that nothing is concluded from an absence.
 - A change is (source, token); `view` records which tokens a request has read, and only those requeue it.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, TypeVarTuple, Unpack
+from typing import Generic, NamedTuple, TypeVar, TypeVarTuple, Unpack
 
 import structlog
 
@@ -86,7 +86,7 @@ class Source:
     def subscribe(self, listener: Callable[[Source, Hashable], None]) -> None:
         self._listeners.append(listener)
 
-    def _tell(self, token: Hashable) -> None:
+    def _notify(self, token: Hashable) -> None:
         self._call(self._listeners, self, token)
 
     def _call(self, listeners: Iterable[Callable[[Unpack[A]], None]], *arguments: *A) -> None:
@@ -122,19 +122,19 @@ class Facts(Source, Generic[K, V]):
         before = self._facts.get(key)
         self._facts[key] = Fresh(value, expires)
         if before != self._facts[key]:
-            self._tell(key)
+            self._notify(key)
 
     def remove(self, key: K) -> None:
         if self._facts.pop(key, None) is not None:
-            self._tell(key)
+            self._notify(key)
 
     def sync(self) -> None:
         if not self.synced:
             self.synced = True
-            self._tell(SYNCED)
+            self._notify(SYNCED)
 
 
-class Collection(Source, Generic[V]):
+class Collection(Source, Generic[K, V]):
     """Entries of each writer about each subject. Listeners are called for differences only.
 
     A writer replaces all of its entries (`publish`), or those about some subjects (`amend`).
@@ -142,55 +142,54 @@ class Collection(Source, Generic[V]):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._said: dict[Hashable, dict[Hashable, V]] = {}  # writer → subject → report
-        self._about: dict[Hashable, dict[Hashable, V]] = {}  # subject → writer → report
+        self._by_writer: dict[Key, dict[K, V]] = {}  # writer → subject → entry
+        self._by_subject: dict[K, dict[Key, V]] = {}  # subject → writer → entry: the same entries
 
-    def about(self, subject: Hashable) -> Mapping[Hashable, V]:
-        return self._about.get(subject, {})
+    def entries(self, subject: K) -> Mapping[Key, V]:
+        """By writer."""
+        return self._by_subject.get(subject, {})
 
-    def subjects(self) -> tuple[Hashable, ...]:
-        return tuple(self._about)
+    def subjects(self) -> tuple[K, ...]:
+        return tuple(self._by_subject)
 
-    def publish(self, writer: Hashable, reports: Mapping[Any, V]) -> None:
-        before = self._said.get(writer, {})
-        if reports:
-            self._said[writer] = dict(reports)
+    def publish(self, writer: Key, entries: Mapping[K, V]) -> None:
+        before = self._by_writer.get(writer, {})
+        if entries:
+            self._by_writer[writer] = dict(entries)
         else:
-            self._said.pop(writer, None)
-        for subject in [*before, *(subject for subject in reports if subject not in before)]:
-            self._say(subject, writer, before.get(subject), reports.get(subject))
+            self._by_writer.pop(writer, None)
+        for subject in [*before, *(subject for subject in entries if subject not in before)]:
+            self._replace(subject, writer, before.get(subject), entries.get(subject))
 
-    def amend(self, writer: Hashable, reports: Mapping[Any, V | None]) -> None:
+    def amend(self, writer: Key, entries: Mapping[K, V | None]) -> None:
         """Replaces the writer's entries about these subjects and keeps the others; None removes one."""
-        said = self._said.setdefault(writer, {})
-        for subject, report in reports.items():
-            before = said.get(subject)
-            if report is None:
-                said.pop(subject, None)
+        own = self._by_writer.setdefault(writer, {})
+        for subject, entry in entries.items():
+            before = own.get(subject)
+            if entry is None:
+                own.pop(subject, None)
             else:
-                said[subject] = report
-            self._say(subject, writer, before, report)
-        if not said:
-            del self._said[writer]
+                own[subject] = entry
+            self._replace(subject, writer, before, entry)
+        if not own:
+            del self._by_writer[writer]
 
-    def _say(self, subject: Hashable, writer: Hashable, before: V | None, report: V | None) -> None:
-        if before != report:
-            self._replace(subject, writer, report)
-            self._tell(subject)
-
-    def _replace(self, subject: Hashable, writer: Hashable, report: V | None) -> None:
-        entries = self._about.setdefault(subject, {})
-        if report is None:
+    def _replace(self, subject: K, writer: Key, before: V | None, entry: V | None) -> None:
+        if before == entry:
+            return
+        entries = self._by_subject.setdefault(subject, {})
+        if entry is None:
             entries.pop(writer, None)
         else:
-            entries[writer] = report
+            entries[writer] = entry
         if not entries:
-            del self._about[subject]
+            del self._by_subject[subject]
+        self._notify(subject)
 
     def sync(self) -> None:
         if not self.synced:
             self.synced = True
-            self._tell(SYNCED)
+            self._notify(SYNCED)
 
     def restart(self) -> None:
         """A new term of leadership: entries of an earlier one are no evidence until each writer was reconciled."""
@@ -201,7 +200,7 @@ class Collection(Source, Generic[V]):
 
 
 class Intent(NamedTuple):
-    """The token of the intent of an object, or of an answer by index: what users and makers say, without the status."""
+    """The token of the intent of an object, or of an answer by index: everything but the status."""
 
     key: Hashable
 
@@ -212,7 +211,7 @@ class Informer(Source, Generic[T]):
     - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index, and
       Intent((index, value)) for that without status.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
-      last one that was completed: together they tell whether a write has been seen (see `core.expectations`).
+      last one that was completed: together they tell whether a write has been seen (see `expectations`).
     - `broken`: objects that can't be decoded or processed: they are in no cache.
     - `stale`: no response for so long that the content may be outdated, until a list is complete. A refusal is a
       response: then `trouble` has it.
@@ -279,14 +278,14 @@ class Informer(Source, Generic[T]):
             return  # never there, or shown again by a new list just as it was
         self._call(self._observers, self, change)
         of_intent = change.of_intent
-        self._tell(change.key)
+        self._notify(change.key)
         if of_intent:
-            self._tell(Intent(change.key))
+            self._notify(Intent(change.key))
         for index, values in change.values:
             for value in values:
-                self._tell((index, value))
+                self._notify((index, value))
                 if of_intent:
-                    self._tell(Intent((index, value)))
+                    self._notify(Intent((index, value)))
 
     def _reached(self, version: str) -> None:
         self.trouble = None
@@ -335,7 +334,7 @@ class Informer(Source, Generic[T]):
     def _now_synced(self) -> None:
         if not self.synced:
             self.synced = True
-            self._tell(SYNCED)
+            self._notify(SYNCED)
 
     def _troubled(self, error: SeamarkError, *, silent: bool) -> None:
         self.stale = isinstance(error, Retry) and (self.stale or silent)

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 
 
 class StaleCaches:
-    def __init__(self, read: Mapping[str, Iterable[Informer[Any]]], wake: Callable[[Request], None]) -> None:
+    def __init__(self, read: Mapping[str, Iterable[Informer[Any]]], enqueue: Callable[[Request], None]) -> None:
         """`read`: the informers that each controller reads."""
         self._read = {name: tuple(informers) for name, informers in read.items()}
-        self._wake = wake
+        self._enqueue = enqueue
         self._parked: dict[Informer[Any], dict[Request, None]] = {}
-        for informer in dict.fromkeys(one for informers in self._read.values() for one in informers):
+        for informer in dict.fromkeys(informer for informers in self._read.values() for informer in informers):
             informer.on_progress(self._progressed)
 
     def park(self, request: Request) -> bool:
@@ -35,4 +35,4 @@ class StaleCaches:
     def _progressed(self, informer: Informer[Any]) -> None:
         if informer in self._parked and not informer.stale:
             for request in self._parked.pop(informer):
-                self._wake(request)
+                self._enqueue(request)

@@ -31,7 +31,7 @@ class StatusMode(Protocol):
         """What we have already published on this object, in the shape of what was judged."""
         ...
 
-    def stamped(self, judged: Any, said: Any, stamp: Stamp) -> Any:
+    def stamped(self, judged: Any, published: Any, stamp: Stamp) -> Any:
         """The judgement as a statement: with generation and transition times."""
         ...
 
@@ -54,9 +54,9 @@ class Entries:
     def of(self, status: Any) -> tuple[Any, ...]:
         return tuple(getattr(status, self.field) or ())
 
-    def stamped(self, judged: Any, said: Any, stamp: Stamp) -> tuple[Any, ...]:
+    def stamped(self, judged: Any, published: Any, stamp: Stamp) -> tuple[Any, ...]:
         """As judged, in the order in which they stand already; new ones last."""
-        known = {self.identity(entry): entry for entry in self.of(said)}
+        known = {self.identity(entry): entry for entry in self.of(published)}
         order = {identity: place for place, identity in enumerate(known)}
         entries = []
         for entry in self.of(judged):
@@ -75,7 +75,9 @@ class ByManager:
     conditions: tuple[ConditionType, ...]
     fields: tuple[str, ...] = ()  # the other fields of the status struct that this writer owns
     entries: Entries | None = None  # a list among those fields whose entries have conditions of their own
-    fence: str | None = ""  # which objects are ours, in CEL about `object`: empty for all, None if CEL can't decide
+    policy_condition: str | None = (
+        ""  # which objects are ours, in CEL about `object`: empty for all, None if CEL can't decide
+    )
 
     def published(self, obj: Any, judged: Any) -> Any:
         status = obj.status if obj.status is not None else type(judged)()
@@ -88,12 +90,12 @@ class ByManager:
     def _names(self, judged: Any) -> tuple[str, ...]:
         return (*self.fields, "observed_generation") if hasattr(judged, "observed_generation") else self.fields
 
-    def stamped(self, judged: Any, said: Any, stamp: Stamp) -> Any:
-        changes: dict[str, Any] = {"conditions": stamp.on(judged.conditions, said.conditions)}
+    def stamped(self, judged: Any, published: Any, stamp: Stamp) -> Any:
+        changes: dict[str, Any] = {"conditions": stamp.on(judged.conditions, published.conditions)}
         if hasattr(judged, "observed_generation"):
             changes["observed_generation"] = stamp.generation
         if self.entries is not None and getattr(judged, self.entries.field) is not None:
-            changes[self.entries.field] = self.entries.stamped(judged, said, stamp)
+            changes[self.entries.field] = self.entries.stamped(judged, published, stamp)
         return msgspec.structs.replace(judged, **changes)
 
     def condition_map(self, status: Any) -> ConditionMap:
@@ -105,7 +107,7 @@ class ByManager:
         if obj.status is None:
             return b""
         types = {declared.name for declared in self.conditions}
-        ours = sorted((one for one in obj.status.conditions or () if one.type in types), key=lambda one: str(one.type))
+        ours = sorted((c for c in obj.status.conditions or () if c.type in types), key=lambda c: str(c.type))
         return digest((ours, [getattr(obj.status, name) for name in self.fields]))
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any:
@@ -133,14 +135,14 @@ class ByEntry:
     entries: Entries
     ours: Callable[[Any], bool]
     conditions: tuple[ConditionType, ...]
-    fence: str = ""  # the same as `ours`, in CEL about `one`
+    policy_condition: str = ""  # the same as `ours`, in CEL about `one`
 
     def published(self, obj: Any, judged: Any) -> Any:
         ours = tuple(entry for entry in self._standing(obj) or () if self.ours(entry))
         return type(judged)(**{self.entries.field: ours})
 
-    def stamped(self, judged: Any, said: Any, stamp: Stamp) -> Any:
-        return msgspec.structs.replace(judged, **{self.entries.field: self.entries.stamped(judged, said, stamp)})
+    def stamped(self, judged: Any, published: Any, stamp: Stamp) -> Any:
+        return msgspec.structs.replace(judged, **{self.entries.field: self.entries.stamped(judged, published, stamp)})
 
     def condition_map(self, status: Any) -> ConditionMap:
         return self.entries.condition_map(status)
@@ -188,7 +190,7 @@ class NoStatus:
     def published(self, _obj: Any, _judged: Any) -> Any:
         return None
 
-    def stamped(self, _judged: Any, _said: Any, _stamp: Stamp) -> Any:
+    def stamped(self, _judged: Any, _published: Any, _stamp: Stamp) -> Any:
         return None
 
     def condition_map(self, _status: Any) -> ConditionMap:

@@ -2,8 +2,8 @@
 
 - RBAC covers a status as a whole; the policy covers its fields. A user with the right to write a status may write
   their own fields, and none of ours.
-- If only some objects of a kind are ours, the status mode selects them (`fence`); without a selection there is no
-  policy.
+- If only some objects of a kind are ours, the status mode selects them (`policy_condition`); without a selection there
+  is no policy.
 - Members of system:masters are exempt, for repairs.
 """
 
@@ -38,22 +38,22 @@ def policies(declared: Mapping[str, Iterable[Declaration]]) -> list[Json]:
     """The policies and their bindings. Declarations are by the name of the user under whom they run."""
     found: dict[Resource, list[OwnedFields]] = {}
     for user, several in declared.items():
-        for one in several:
-            if isinstance(one, Controller) and (said := _said(user, one)) is not None:
-                found.setdefault(one.kind.RESOURCE, []).append(said)
-    return [document for resource, said in sorted(found.items()) for document in _policy(resource, said)]
+        for declaration in several:
+            if isinstance(declaration, Controller) and (fields := _owned_fields(user, declaration)) is not None:
+                found.setdefault(declaration.kind.RESOURCE, []).append(fields)
+    return [document for resource, fields in sorted(found.items()) for document in _policy(resource, fields)]
 
 
-def _said(user: str, one: Controller[Any]) -> OwnedFields | None:
-    match one.status:
-        case ByManager(fence=str(only)) as mode:
-            names = wire_names(one.kind)
+def _owned_fields(user: str, controller: Controller[Any]) -> OwnedFields | None:
+    match controller.status:
+        case ByManager(policy_condition=str(only)) as mode:
+            names = wire_names(controller.kind)
             fields = [names[name] for name in mode.fields]
             kinds = [condition.name for condition in mode.conditions]
             same = [f"object.?status.?{name} == oldObject.?status.?{name}" for name in fields]
             same += [_same("conditions", f"one.type in {kinds}")] if kinds else []
             return OwnedFields(user, ", ".join([*fields, *kinds]), " && ".join(same), only)
-        case ByEntry(fence=str(ours)) as mode if ours:
+        case ByEntry(policy_condition=str(ours)) as mode if ours:
             return OwnedFields(user, f"its entries in {mode.entries.field}", _same(mode.entries.field, ours))
     return None
 
@@ -67,12 +67,12 @@ def _same(items: str, ours: str) -> str:
 def wire_names(kind: type[Object]) -> dict[str, str]:
     """The fields of a kind's status, and what they are called on the wire."""
     hint = typing.get_type_hints(kind)["status"]
-    (status,) = [one for one in typing.get_args(hint) or (hint,) if one is not type(None)]
+    (status,) = [option for option in typing.get_args(hint) or (hint,) if option is not type(None)]
     return {info.name: info.encode_name for info in msgspec.structs.fields(status)}
 
 
-def _policy(resource: Resource, said: list[OwnedFields]) -> list[Json]:
-    return guard(f"seamark-{resource}", resource, "status", [_validation(resource, one) for one in said])
+def _policy(resource: Resource, owned: list[OwnedFields]) -> list[Json]:
+    return guard(f"seamark-{resource}", resource, "status", [_validation(resource, fields) for fields in owned])
 
 
 def guard(
@@ -110,7 +110,10 @@ def guard(
     ]
 
 
-def _validation(resource: Resource, one: OwnedFields) -> Json:
-    others = f"!({one.only}) || " if one.only else ""
-    words = f"status of this {resource.kind}: {one.what}: only {one.user} says that"
-    return {"expression": f"{others}request.userInfo.username == '{one.user}' || ({one.unchanged})", "message": words}
+def _validation(resource: Resource, owned: OwnedFields) -> Json:
+    others = f"!({owned.only}) || " if owned.only else ""
+    message = f"status of this {resource.kind}: {owned.what}: only {owned.user} may change it"
+    return {
+        "expression": f"{others}request.userInfo.username == '{owned.user}' || ({owned.unchanged})",
+        "message": message,
+    }

@@ -38,7 +38,7 @@ class StatusWriter:
         """`answers_due`: since when results are awaited; None if there are all."""
         now = self.clock.monotonic()
         mode = controller.status
-        kept_until = self.started + controller.shelf_life
+        kept_until = self.started + controller.timing.shelf_life
         stamp = Stamp(obj.metadata.generation or None, timestamp(self.clock.wall()), awaiting_stands=now < kept_until)
         published = mode.published(obj, judged)
         status = mode.stamped(judged, published, stamp)
@@ -46,7 +46,11 @@ class StatusWriter:
         if status == published:
             return WriteResult(requeue_after=requeue_after)
         old, new = mode.condition_map(published), mode.condition_map(status)
-        if answers_due is not None and (wait := answers_due + controller.linger - now) > 0 and still_true(old, new):
+        if (
+            answers_due is not None
+            and (wait := answers_due + controller.timing.linger - now) > 0
+            and still_true(old, new)
+        ):
             return WriteResult(requeue_after=wait)
         written = await mode.write(self.client, obj, status)
         self._record_flips(controller, obj, old, new)

@@ -1,14 +1,14 @@
 """Yields to the event loop between reconciles that never wait.
 
-A pass over a healthy object reads caches and waits for nothing, and so does the next one: ten thousand of them in a row
-would keep sockets and timers (the Lease's among them) from their turn for a second.
+A reconcile of a healthy object reads caches and waits for nothing, and so does the next one: ten thousand of them in a
+row would keep sockets and timers (the Lease's among them) from their turn for a second.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-NOBODY = float("inf")  # the end of a slice without a caller
+UNUSED = float("inf")  # the end of a slice without a caller
 
 
 class TimeSlice:
@@ -21,7 +21,7 @@ class TimeSlice:
 
     def __init__(self, seconds: float = 0.01) -> None:
         self._seconds = seconds
-        self._ends = NOBODY
+        self._ends = UNUSED
         self._round: asyncio.Event | None = None
 
     async def turn(self) -> None:
@@ -31,10 +31,10 @@ class TimeSlice:
                 self._round = asyncio.Event()
                 loop.call_soon(self._been_round, self._round)
             await self._round.wait()
-        if self._ends == NOBODY:
+        if self._ends == UNUSED:
             self._ends = loop.time() + self._seconds
 
     def _been_round(self, waiting: asyncio.Event) -> None:
-        self._ends = NOBODY
+        self._ends = UNUSED
         self._round = None
         waiting.set()

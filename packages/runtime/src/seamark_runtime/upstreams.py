@@ -97,7 +97,7 @@ def _inside(labels: list[str], base: str) -> Destination:
 
 
 def refusal(wanted: Destination, namespace: str, rules: UpstreamRules, granted: Callable[[str, str], bool]) -> str:
-    """Why an object of this namespace may not name it, in words; "" if it may. `granted` is of (namespace, service)."""
+    """Why an object of this namespace may not name it; "" if it may. `granted` is of (namespace, service)."""
     if rules.cross_namespace or wanted.namespace == namespace:
         return ""
     if wanted.namespace is None:

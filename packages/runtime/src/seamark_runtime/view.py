@@ -16,7 +16,7 @@ from seamark_runtime.access import AccessReviews, Right
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index, Since
 from seamark_runtime.follow import Followed, Follower
-from seamark_runtime.queue import Request
+from seamark_runtime.request import Request
 from seamark_runtime.source import Collection, Fact, Facts, Fresh, Informer, Intent, Source
 
 T = TypeVar("T", bound=Object)
@@ -67,7 +67,7 @@ class View:
         self.reads[(informer, Intent((index, value)) if intent else (index, value))] = None
         return informer.cache.since(index, value, mark)
 
-    def one(self, kind: type[T], key: Key) -> Followed[T]:
+    def single(self, kind: type[T], key: Key) -> Followed[T]:
         """A single object of a kind that is followed by name; reading it is what starts following it."""
         follower: Follower[T] = self._followers[kind]
         self.reads[(follower, key)] = None
@@ -78,7 +78,7 @@ class View:
         if kind in self._informers:
             self.get(kind, key)
         else:
-            self.one(kind, key)
+            self.single(kind, key)
 
     def may(self, right: Right) -> Fact[bool]:
         """Whether we have this right, as the API server says. Reading it is what asks; the answer keeps a while."""
@@ -93,9 +93,14 @@ class View:
             self.requeue_at = min(self.requeue_at, fact.expires)
         return fact
 
-    def reports(self, reports: Collection[V], subject: Hashable) -> Mapping[Any, V]:
-        self.reads[(reports, subject)] = None
-        return dict(reports.about(subject))
+    def entries(self, collection: Collection[K, V], subject: K) -> Mapping[Key, V]:
+        """What a collection has about a subject, by writer."""
+        self.reads[(collection, subject)] = None
+        return dict(collection.entries(subject))
+
+    def entry(self, collection: Collection[K, V], subject: K) -> V | None:
+        """What a collection has about a subject of which there is one writer."""
+        return next(iter(self.entries(collection, subject).values()), None)
 
 
 class RecordedReads:

@@ -1,9 +1,9 @@
 """The watch of one resource: a state machine that survives everything an API server does.
 
-        ┌────────────► STREAM ──(initial events end)──┐
-     start              │ not supported               ▼
-        ▲               ▼                           WATCH ──(stream ends)──► WATCH, from the last version seen
-        │             PAGES ──(last page)─────────────┘ │
+        ┌────────► StreamingList ──(initial events end)──┐
+     start              │ not supported                  ▼
+        ▲               ▼                            Following(version) ──(stream ends)──► Following(last version)
+        │           PagedList ──(last page)──────────────┘ │
         └────────────── expired (410 as a status or inside the stream), or a version too large after a restore
 
 - A sink gets, in order: `Restarted`, the initial objects as `Put`, `Synced`, then `Put`, `Removed`, `Progress`.
@@ -18,7 +18,6 @@
 from __future__ import annotations
 
 import asyncio
-import enum
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -44,10 +43,28 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 LONGEST_LINE = 2 * OBJECT.size  # bytes; no API server sends an object of this size
 
 
-class State(enum.Enum):
-    STREAM = "streaming list"
-    PAGES = "paged list"
-    WATCH = "watch"
+@dataclass(frozen=True, slots=True)
+class StreamingList:
+    """The initial set is requested as events of a watch."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagedList:
+    """The initial set is requested page by page: from servers without streaming lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """The initial set is complete, and everything up to `version` was handed on.
+
+    `unconfirmed`: the watch was interrupted since, and the server may have been restored to an older state.
+    """
+
+    version: str
+    unconfirmed: bool = False
+
+
+State = StreamingList | PagedList | Following
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,68 +142,68 @@ class Watch(Generic[T]):
     selectors: Mapping[str, str] = field(default_factory=dict)
     settings: WatchSettings = WatchSettings()
 
-    state: State = field(default=State.STREAM, init=False)
-    version: str = field(default="", init=False)  # everything up to here was handed on
-    _streams_lists: bool = field(default=True, init=False)  # the server has streaming lists, as far as we know
-    _doubted: bool = field(default=False, init=False)  # there was trouble: the server may not be what it was
-    _attempts: int = field(default=0, init=False)
-    _news: float | None = field(default=None, init=False)  # when the last line came
-    _current: asyncio.Task[None] | None = field(default=None, init=False)
-    _interrupted: bool = field(default=False, init=False)
+    state: State = field(default=StreamingList(), init=False)
+    _first_state: State = field(default=StreamingList(), init=False)  # a list; paged once streaming was refused
+    _attempts: int = field(default=0, init=False)  # in a row, without progress of a watch
+    _last_line: float | None = field(default=None, init=False)  # when it was received
+    _step_task: asyncio.Task[None] | None = field(default=None, init=False)
+    _restarting: bool = field(default=False, init=False)  # `restart` has cancelled the step
+
+    @property
+    def version(self) -> str:
+        """Everything up to here was handed on; empty before the initial set is complete."""
+        return self.state.version if isinstance(self.state, Following) else ""
 
     async def run(self, sink: Callable[[Event], None]) -> None:
         while True:
-            self._interrupted = False
-            self._current = asyncio.get_running_loop().create_task(self._step(sink))
+            self._restarting = False
+            self._step_task = asyncio.get_running_loop().create_task(self._step(sink))
             try:
-                await self._current
+                await self._step_task
             except asyncio.CancelledError:
-                if not self._interrupted or _being_cancelled():
+                if not self._restarting or _being_cancelled():
                     raise
-                self._start_over()
+                self.state = self._first_state
             except Expired:
-                self._start_over()
+                self.state = self._first_state
                 await asyncio.sleep(self._pause())
             except SeamarkError as error:
-                await self._troubled(error, sink)
+                await self._interrupted(error, sink)
             except Exception as error:
                 log.exception("the watch failed: this is a bug in Seamark", kind=str(self.kind.RESOURCE))
-                self._start_over()
-                await self._troubled(Retry(described(error)), sink)
+                self.state = self._first_state
+                await self._interrupted(Retry(described(error)), sink)
 
-    async def _troubled(self, error: SeamarkError, sink: Callable[[Event], None]) -> None:
-        self._doubted = True
+    async def _interrupted(self, error: SeamarkError, sink: Callable[[Event], None]) -> None:
+        if isinstance(self.state, Following):
+            self.state = Following(self.state.version, unconfirmed=True)
         self._deliver(Trouble(error, self._silent()), sink)
         await asyncio.sleep(self._pause(error))
 
     def restart(self) -> None:
         """Drops the connection and lists again: this watch is known to be stale."""
-        if self._current is not None and not self._current.done():
-            self._interrupted = True
-            self._current.cancel()
+        if self._step_task is not None and not self._step_task.done():
+            self._restarting = True
+            self._step_task.cancel()
 
     async def _step(self, sink: Callable[[Event], None]) -> None:
         match self.state:
-            case State.STREAM:
+            case StreamingList():
                 await self._stream_list(sink)
-            case State.PAGES:
+            case PagedList():
                 await self._list_pages(sink)
-            case State.WATCH:
-                await self._follow(sink)
+            case Following() as following:
+                await self._follow(following, sink)
 
     def _silent(self) -> bool:
-        """Nothing has come for longer than a healthy watch keeps still."""
-        return self._news is not None and asyncio.get_running_loop().time() - self._news >= self.settings.idle
-
-    def _start_over(self) -> None:
-        self.version = ""
-        self.state = State.STREAM if self._streams_lists else State.PAGES
+        """No line was received for longer than the bookmarks of a healthy watch are apart."""
+        return self._last_line is not None and asyncio.get_running_loop().time() - self._last_line >= self.settings.idle
 
     def _pause(self, error: SeamarkError | None = None) -> float:
         pause = self.settings.backoff.pause(self.random, self._attempts)
         self._attempts += 1
-        told = error.after if isinstance(error, Retry) and error.after is not None else 0.0
-        return max(told, pause)
+        retry_after = error.after if isinstance(error, Retry) and error.after is not None else 0.0
+        return max(retry_after, pause)
 
     # ---- the initial set
 
@@ -199,9 +216,8 @@ class Watch(Generic[T]):
         except Refused as error:
             if error.code not in (400, 422):
                 raise
-            self._streams_lists = False  # an older server
-            self.state = State.PAGES
-        if self.state is State.STREAM:  # it ended before the initial set was whole
+            self.state = self._first_state = PagedList()  # an older server
+        if isinstance(self.state, StreamingList):  # it ended before the initial set was whole
             raise Retry(f"the streaming list of {self.kind.RESOURCE} was cut")
 
     async def _list_pages(self, sink: Callable[[Event], None]) -> None:
@@ -221,54 +237,53 @@ class Watch(Generic[T]):
         self._complete(page.resource_version, sink)
 
     def _complete(self, version: str, sink: Callable[[Event], None]) -> None:
-        self.version = version
-        self._doubted = False
-        self._news = asyncio.get_running_loop().time()
-        self.state = State.WATCH  # attempts count on: a server that forgets its list at once is not to be stormed
+        self._last_line = asyncio.get_running_loop().time()
+        self.state = Following(version)  # `_attempts` stays: a server that expires its list at once is not flooded
         self._deliver(Synced(version), sink)
 
     # ---- following
 
-    async def _follow(self, sink: Callable[[Event], None]) -> None:
-        """A watch goes on where it was, but not after a long silence: then the past would be shown, state by state, as
-        if it were now. A list shows what is."""
+    async def _follow(self, following: Following, sink: Callable[[Event], None]) -> None:
+        """Resumes the watch where it was; after a long silence it lists instead.
+
+        A watch would then deliver outdated states one after the other, each as if it were current.
+        """
         if self._silent():
-            self._start_over()
+            self.state = self._first_state
             return
-        troubled = self._doubted
-        if troubled:
-            await self._still_known()
-        async with self._open({"resourceVersion": self.version}) as stream:
-            if troubled:  # that is over, though nothing may happen for a while
-                self._deliver(Progress(self.version), sink)
-            heard = await self._read(stream, sink)
-        if not heard:  # closed without a word: by a proxy, or a server that is going down
+        if following.unconfirmed:
+            await self._still_known(following.version)
+        async with self._open({"resourceVersion": following.version}) as stream:
+            if following.unconfirmed:  # the interruption is over, though there may be no event for a while
+                self.state = Following(following.version)
+                self._deliver(Progress(following.version), sink)
+            received = await self._read(stream, sink)
+        if not received:  # closed at once: by a proxy, or a server that is going down
             await asyncio.sleep(self._pause())
 
-    async def _still_known(self) -> None:
-        """After an interruption: raises Expired where the server does not know our version.
+    async def _still_known(self, version: str) -> None:
+        """After an interruption: raises Expired where the server does not know this version.
 
         A server that was restored from a backup sends nothing to a watch from its future, not even bookmarks, until
         it gets there; a list shows it.
         """
-        query = {**self.selectors, "resourceVersion": self.version, "resourceVersionMatch": "NotOlderThan"}
+        query = {**self.selectors, "resourceVersion": version, "resourceVersionMatch": "NotOlderThan"}
         await self.client.list_page(self.kind, namespace=self.namespace, query=query, limit=1)
-        self._doubted = False
 
     def _open(self, query: Mapping[str, str]) -> Any:
         lifetime = int(self.settings.lifetime * (0.5 + self.random.random() / 2))
-        asked = {"allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime), **self.selectors, **query}
-        return self.client.watch(self.kind, namespace=self.namespace, query=asked)
+        query = {"allowWatchBookmarks": "true", "timeoutSeconds": str(lifetime), **self.selectors, **query}
+        return self.client.watch(self.kind, namespace=self.namespace, query=query)
 
     async def _read(self, stream: Stream, sink: Callable[[Event], None]) -> bool:
-        """Hands on what comes until the stream ends. Whether anything came."""
+        """Hands events on until the stream ends. Whether there were any."""
         loop = asyncio.get_running_loop()
-        heard, turns = False, TimeSlice()
+        received, turns = False, TimeSlice()
         async for line in lines(stream, self.settings.idle):
             await turns.turn()
             self._handle(line, sink)
-            heard, self._news = True, loop.time()
-        return heard
+            received, self._last_line = True, loop.time()
+        return received
 
     def _handle(self, line: bytes, sink: Callable[[Event], None]) -> None:
         try:
@@ -280,11 +295,14 @@ class Watch(Generic[T]):
         elif event.type == "BOOKMARK":
             self._bookmark(event.object, sink)
         else:
-            told = self._object_event(event.type, event.object)
-            self._deliver(told, sink)
-            if self.state is State.WATCH:
-                self.version = told.version if isinstance(told, Broken) else told.object.metadata.resource_version
-                self._attempts = 0
+            change = self._object_event(event.type, event.object)
+            self._deliver(change, sink)
+            if isinstance(self.state, Following):
+                self._advance(change.version if isinstance(change, Broken) else change.object.metadata.resource_version)
+
+    def _advance(self, version: str) -> None:
+        self.state = Following(version)
+        self._attempts = 0
 
     def _deliver(self, event: Event, sink: Callable[[Event], None]) -> None:
         """Hands an event on. What the sink raises concerns the object of this event alone."""
@@ -299,15 +317,14 @@ class Watch(Generic[T]):
 
     def _bookmark(self, raw: msgspec.Raw, sink: Callable[[Event], None]) -> None:
         metadata = self._identity(raw)
-        if self.state is State.STREAM:
+        if not isinstance(self.state, Following):
             if (metadata.annotations or {}).get(INITIAL_EVENTS_END) == "true":
                 self._complete(metadata.resource_version, sink)
             return
-        if number(metadata.resource_version) < number(self.version):
+        if number(metadata.resource_version) < number(self.state.version):
             raise Expired("the server has gone back in time: it was restored from a backup")
-        self.version = metadata.resource_version
-        self._attempts = 0
-        self._deliver(Progress(self.version), sink)
+        self._advance(metadata.resource_version)
+        self._deliver(Progress(metadata.resource_version), sink)
 
     def _error(self, raw: msgspec.Raw) -> None:
         try:

@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="Kubernetes on this machine: a real
 Name = Annotated[str, typer.Option("--name", "-n", help="Which one, if there are several.")]
 
 
-def home(name: str) -> Path:
+def state_directory(name: str) -> Path:
     """The directory of the control plane of this name."""
     if not name.replace("-", "").isalnum():
         raise UserError(f"{name!r} is not a valid cluster name", hint="use letters, digits and dashes")
@@ -48,7 +48,7 @@ def up(
     advertise_address: Annotated[str, typer.Option(help="The address that clients use, if it differs.")] = "",
 ) -> None:
     """Start etcd, kube-apiserver and kube-controller-manager."""
-    directory = home(name)
+    directory = state_directory(name)
     if directory.exists():
         if any(locked(lock) for lock in directory.glob("*.lock")):
             raise UserError(f"cluster {name} is up", hint="run `seamark cluster down` first, or give another --name")
@@ -71,14 +71,14 @@ def up(
 @app.command()
 def down(name: Name = "default") -> None:
     """Stop it and remove its data."""
-    ControlPlane.attach(home(name)).stop()
+    ControlPlane.attach(state_directory(name)).stop()
     print(f"cluster {name} is down")
 
 
 @app.command()
 def status(name: Name = "default") -> None:
     """Print what runs; exit code 1 if a component that should run does not."""
-    plane = ControlPlane.attach(home(name))
+    plane = ControlPlane.attach(state_directory(name))
     wanted = plane.components if plane.options.controllers else plane.components[:2]
     table = Table("component", "process", "log")
     for component in wanted:
@@ -96,7 +96,7 @@ def kubeconfig(
     show: Annotated[bool, typer.Option("--show", help="Print the content, not the path.")] = False,
 ) -> None:
     """Print the path of its kubeconfig."""
-    plane = ControlPlane.attach(home(name))
+    plane = ControlPlane.attach(state_directory(name))
     path = plane.kubeconfig_of(user) if user else plane.kubeconfig
     print(path.read_text() if show else path)
 

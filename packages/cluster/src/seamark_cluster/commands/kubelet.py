@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from seamark.cli.access import greet
+from seamark.cli.access import check_access
 from seamark_cluster.kubelet.images import Images, load
 from seamark_cluster.kubelet.machine import Machine, MachineSettings
 from seamark_cluster.network.closed import NODE, PODS, SERVICES
@@ -73,7 +73,7 @@ async def serve(kubeconfig: str, settings: MachineSettings, images: Images) -> N
     """Runs until SIGINT or SIGTERM; then ends all Pods' processes."""
     transport = await HttpTransport(connect(kubeconfig, "")).open()
     try:
-        await greet(transport)
+        await check_access(transport)
         machine = Machine(transport, settings, images)
         try:
             await run_until_stopped(machine.run())

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from seamark_cluster.commands.cluster import home, parse_user
+from seamark_cluster.commands.cluster import parse_user, state_directory
 from seamark_cluster.kubelet.images import Images, load
 from seamark_cluster.server.cluster import ClusterSettings, EmbeddedCluster, with_node
 from seamark_runtime import log
@@ -36,7 +36,7 @@ def serve(  # noqa: PLR0913, PLR0917  one parameter per option
     table = load(images) if images is not None else Images()
     how: dict[str, Any] = {"users": users, "host": bind_address, "port": port, "state": state, "images": table}
     settings = with_node(network, stub=stub, **how) if node else ClusterSettings(**how)
-    directory = home(name)
+    directory = state_directory(name)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     uvloop.run(run(directory, settings, began))
 

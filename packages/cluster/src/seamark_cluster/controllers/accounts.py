@@ -10,7 +10,7 @@ from seamark_cluster.controllers.workload.status import MANAGER
 from seamark_runtime.api.core import ConfigMap, Namespace
 from seamark_runtime.api.meta import Object, ObjectMeta
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.controller import Controller, Wanted, Writes
 from seamark_runtime.status import NoStatus
 from seamark_runtime.view import View
 
@@ -43,7 +43,5 @@ def controller(authority: str = "") -> Controller[Seen]:
         desire=desire,
         judge=lambda _seen, _answers: None,
         status=NoStatus(),
-        children=(ServiceAccount, ConfigMap),
-        ownership=OfNamespace(DEFAULT, AUTHORITY),
-        manager=MANAGER,
+        writes=Writes(children=(ServiceAccount, ConfigMap), ownership=OfNamespace(DEFAULT, AUTHORITY), manager=MANAGER),
     )

@@ -21,7 +21,7 @@ from seamark_runtime.api.meta import Object, ObjectMeta, to_wire
 from seamark_runtime.apply import Answers
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.controller import Controller, Reads, Wanted, Writes
 from seamark_runtime.events import Notice
 from seamark_runtime.status import NoStatus
 from seamark_runtime.view import View
@@ -62,8 +62,8 @@ def desire(seen: Seen) -> Wanted:
     for place, (numbers, part) in enumerate(
         parts
     ):  # keyed by position, so that a slice is kept when its endpoints change
-        one = slice_of(seen.service, numbers, part, place)
-        children[one.metadata.name] = one
+        endpoint_slice = slice_of(seen.service, numbers, part, place)
+        children[endpoint_slice.metadata.name] = endpoint_slice
     return Wanted(children={**children, OLD: endpoints(seen.service, grouped)})
 
 
@@ -101,14 +101,14 @@ def endpoints(service: Service, grouped: Mapping[Ports, Iterable[Endpoint]]) -> 
     return Endpoints(metadata=meta, subsets=tuple(subsets))
 
 
-def _address(one: Endpoint) -> dict[str, Any]:
-    document = {"ip": one.addresses[0], "hostname": one.hostname, "nodeName": one.node_name}
-    return {**{name: value for name, value in document.items() if value}, "targetRef": to_wire(one.target_ref)}
+def _address(entry: Endpoint) -> dict[str, Any]:
+    document = {"ip": entry.addresses[0], "hostname": entry.hostname, "nodeName": entry.node_name}
+    return {**{name: value for name, value in document.items() if value}, "targetRef": to_wire(entry.target_ref)}
 
 
-def _port(one: EndpointPort) -> dict[str, Any]:
-    name = {"name": one.name} if one.name else {}
-    return {**name, "port": one.port, "protocol": one.protocol}
+def _port(entry: EndpointPort) -> dict[str, Any]:
+    name = {"name": entry.name} if entry.name else {}
+    return {**name, "port": entry.port, "protocol": entry.protocol}
 
 
 def ports(service: Service, pod: Pod) -> Ports:
@@ -176,9 +176,6 @@ def controller() -> Controller[Seen]:
         judge=lambda _seen, _answers: None,
         announce=announce,
         status=NoStatus(),
-        children=(EndpointSlice, Endpoints),
-        reads=(Pod,),
-        indexes=(BY_LABEL,),
-        ownership=Controlling(),
-        manager=WRITER,
+        reads=Reads(kinds=(Pod,), indexes=(BY_LABEL,)),
+        writes=Writes(children=(EndpointSlice, Endpoints), ownership=Controlling(), manager=WRITER),
     )

@@ -30,7 +30,7 @@ from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock
-from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.controller import Controller, Reads, Wanted, Writes
 from seamark_runtime.events import Notice
 from seamark_runtime.view import View
 
@@ -139,9 +139,7 @@ def controller(clock: Clock, random: Random, client: Client) -> Controller[Seen]
         judge=judge,
         announce=announce,
         status=WholeStatus(),
-        children=(Pod,),
-        indexes=(BY_CONTROLLER, PODS_ALONE),
         perform=performing(client),
-        ownership=Controlling(),
-        manager=MANAGER,
+        reads=Reads(indexes=(BY_CONTROLLER, PODS_ALONE)),
+        writes=Writes(children=(Pod,), ownership=Controlling(), manager=MANAGER),
     )

@@ -81,9 +81,9 @@ class Quotas:
             wanted = {name: amount - before.get(name, Fraction(0)) for name, amount in wanted.items()}
         for key, quota in quotas:
             more = {name: amount for name, amount in wanted.items() if amount > 0}
-            self._check_one(call, (key, new["metadata"].get("name", "")), quota, more)
+            self._check_quota(call, (key, new["metadata"].get("name", "")), quota, more)
 
-    def _check_one(self, call: Call, place: tuple[ObjectKey, str], quota: Json, wanted: Usage) -> None:
+    def _check_quota(self, call: Call, place: tuple[ObjectKey, str], quota: Json, wanted: Usage) -> None:
         key, name_of_new = place
         limits = quota["spec"].get("hard") or {}
         concerned = {name: amount for name, amount in wanted.items() if name in limits}

@@ -8,7 +8,7 @@ from typing import Any
 
 from seamark_cluster.embedded import bodies
 from seamark_cluster.embedded.builtin.gotypes import MismatchError, normaliser
-from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_WORDS
+from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_MESSAGE
 from seamark_cluster.embedded.builtin.validation.others import check_finalizer
 from seamark_cluster.embedded.calls import Call, Path, User
 from seamark_cluster.embedded.custom.kind import CustomKind
@@ -86,7 +86,7 @@ class Subresources:
             raise conflict(call.kind.names.group, call.kind.names.plural, call.name, STALE)
         replicas = wanted["spec"].get("replicas", 0)
         if replicas < 0:
-            error = invalid("spec.replicas", replicas, NEGATIVE_WORDS)
+            error = invalid("spec.replicas", replicas, NEGATIVE_MESSAGE)
             raise invalid_object("autoscaling", "Scale", call.name, [error])
         changed: Json = {**obj, "metadata": dict(obj["metadata"])}
         path = _paths(call)[0]

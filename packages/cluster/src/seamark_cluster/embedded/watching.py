@@ -52,19 +52,19 @@ class Watch:
     def push(self, line: bytes) -> None:
         if not self._ended:
             self._queue.append(line)
-            self._wake()
+            self._notify()
 
     def finish(self) -> None:
         """No further lines after those queued."""
         self._ended = True
         self.unsubscribe()
-        self._wake()
+        self._notify()
 
     def close(self) -> None:
         self._queue.clear()
         self.finish()
 
-    def _wake(self) -> None:
+    def _notify(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -97,7 +97,7 @@ class Watch:
 
     async def _sleep(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
         self._waiter = loop.create_future()
-        timer = loop.call_at(until, self._wake)
+        timer = loop.call_at(until, self._notify)
         try:
             await self._waiter
         finally:

@@ -25,7 +25,8 @@ from seamark_runtime.cache import Change
 from seamark_runtime.client import Client, failure, path_of
 from seamark_runtime.clock import Clock, timestamp
 from seamark_runtime.errors import Conflict, Exists, Gone, Refused, Retry, SeamarkError
-from seamark_runtime.queue import Queue, Request
+from seamark_runtime.queue import Queue
+from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 from seamark_runtime.transport import HttpRequest, NoAnswerError
 from seamark_runtime.untrusted.names import ApiPath

@@ -80,7 +80,7 @@ class ContainerWorker:
         failures = 0
         while True:
             ended = await self._once()
-            if ended is None or self._ending.ending or not again(policy, ended.exit_code):
+            if ended is None or self._ending.ending or not restarted(policy, ended.exit_code):
                 return ended
             if self._ran(ended) > BACKOFF_RESET_AFTER:
                 failures = 0
@@ -293,6 +293,6 @@ class ContainerWorker:
         return (datetime.fromisoformat(ended.finished_at) - datetime.fromisoformat(ended.started_at)).total_seconds()
 
 
-def again(policy: str, exit_code: int) -> bool:
+def restarted(policy: str, exit_code: int) -> bool:
     """Whether a container with this exit code is restarted."""
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)

@@ -70,7 +70,7 @@ class MachineSettings:
     backoff: float = 10.0
     pki: Path | None = None
     """The authority that the API server's flags name. Without one, anybody who can reach the port may read logs, and
-    nobody run commands."""
+    no client can run commands."""
 
 
 def network_of(settings: MachineSettings) -> Network:

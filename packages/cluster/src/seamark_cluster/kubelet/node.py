@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 LEASES = "kube-node-lease"
 RENEW = 10.0
 REPORT = 300.0  # seconds after which an unchanged status is written again
-TRY_AGAIN = 1.0
+RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class NodeReporter:
                     written = loop.time()
             except SeamarkError as error:
                 log.info("node lease not renewed", error=error.message)
-                await asyncio.sleep(TRY_AGAIN)
+                await asyncio.sleep(RETRY_SECONDS)
             else:
                 await asyncio.sleep(RENEW)
 

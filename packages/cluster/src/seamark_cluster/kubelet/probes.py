@@ -14,26 +14,26 @@ FIRST_PAUSE = 0.05  # seconds: until the first success, as containers start in m
 QUICK = 20  # probes at that interval, then less and less often
 UNVERIFIED = ssl._create_unverified_context()  # noqa: S323  a probe needs a response, not its identity
 
-Verdict = tuple[bool, str]
-Attempt = Callable[[], Awaitable[Verdict]]
+ProbeResult = tuple[bool, str]
+Attempt = Callable[[], Awaitable[ProbeResult]]
 
 
 @dataclass
 class Count:
-    """Consecutive results. `add` returns the new verdict when a threshold is reached, else None."""
+    """Consecutive results. `add` returns the new result when a threshold is reached, else None."""
 
     success: int
     failure: int
-    verdict: bool | None = None
+    result: bool | None = None
     _same: int = 0
     _last: bool | None = None
 
     def add(self, healthy: bool) -> bool | None:
         self._same = self._same + 1 if healthy is self._last else 1
         self._last = healthy
-        if self._same < (self.success if healthy else self.failure) or self.verdict is healthy:
+        if self._same < (self.success if healthy else self.failure) or self.result is healthy:
             return None
-        self.verdict = healthy
+        self.result = healthy
         return healthy
 
 
@@ -52,11 +52,11 @@ async def follow(probe: Probe, attempt: Attempt, report: Callable[[bool, str], N
             healthy, message = await attempt()
         now = loop.time()
         counts = healthy or now >= due
-        if counts and (verdict := count.add(healthy)) is not None:
-            report(verdict, message)
+        if counts and (result := count.add(healthy)) is not None:
+            report(result, message)
         if now >= due:
             due = now + probe.period_seconds
-        if eager and count.verdict is not True:
+        if eager and count.result is not True:
             await asyncio.sleep(min(pause, max(0.0, due - now)))
             tries += 1
             pause = FIRST_PAUSE * 2.0 ** max(0, tries - QUICK)
@@ -73,7 +73,7 @@ def attempt_for(
     """The probe as a function without arguments."""
     timeout = float(probe.timeout_seconds)
 
-    async def attempt() -> Verdict:
+    async def attempt() -> ProbeResult:
         if probe.http_get is not None:
             return await http(container, probe.http_get, address, timeout)
         if probe.tcp_socket is not None:
@@ -86,7 +86,7 @@ def attempt_for(
     return attempt
 
 
-async def http(container: Container, action: HttpGet, address: str, timeout: float) -> Verdict:
+async def http(container: Container, action: HttpGet, address: str, timeout: float) -> ProbeResult:
     """Reads only the status line of the response."""
     port = container.port(action.port)
     if port is None:
@@ -119,7 +119,7 @@ async def _first_line(host: str, port: int, head: bytes, trust: ssl.SSLContext |
         writer.transport.abort()
 
 
-async def tcp(container: Container, action: TcpSocket, address: str, timeout: float) -> Verdict:
+async def tcp(container: Container, action: TcpSocket, address: str, timeout: float) -> ProbeResult:
     port = container.port(action.port)
     if port is None:
         return False, f"the container has no port named {action.port}"

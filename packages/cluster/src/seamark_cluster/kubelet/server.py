@@ -30,7 +30,7 @@ class KubeletServer:
         self._workers = workers
         self._clock = clock
         self._http: GuardedServer | None = None
-        self._knows = False  # the client's authority
+        self._authority_loaded = False  # the client's authority
 
     async def start(self, host: str, port: int, certificate: tuple[Path, Path], client_ca: Path | None = None) -> int:
         """Starts listening, and returns the port (0: any)."""
@@ -39,7 +39,7 @@ class KubeletServer:
         if client_ca is not None:
             context.load_verify_locations(client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
-            self._knows = True
+            self._authority_loaded = True
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._logs)
@@ -72,7 +72,7 @@ class KubeletServer:
 
     def _running(self, request: web.Request) -> tuple[ContainerWorker, Path] | web.Response:
         """A running container and its log, or an error response."""
-        if not self._knows:
+        if not self._authority_loaded:
             return web.Response(status=403, text="no CA was given to authenticate clients\n")
         where = request.match_info
         worker, name = self._workers.get(Key(where["namespace"], where["pod"])), where["container"]

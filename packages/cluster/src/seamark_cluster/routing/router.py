@@ -19,7 +19,8 @@ from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.meta import Key
 from seamark_runtime.backoff import Backoff
 from seamark_runtime.cache import Change, Index
-from seamark_runtime.queue import Queue, Request
+from seamark_runtime.queue import Queue
+from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 
 log = structlog.get_logger(__name__)

@@ -45,7 +45,7 @@ class Held:
     link: Link | None = None  # the connection that it was asked for on
     before: Held | None = None  # goes on serving until this one is online
     failures: int = 0
-    again_at: float = float("inf")  # when to ask again after a refusal
+    retry_at: float = float("inf")  # when to ask again after a refusal
 
 
 class Agent:
@@ -136,7 +136,7 @@ class Agent:
             self.connected.set()
             log.info("connected to the edge", server=self._settings.server, tunnels=len(self.held))
             stopping = asyncio.create_task(self._stopping.wait())
-            beside += [stopping, asyncio.create_task(self._ask_again(link))]
+            beside += [stopping, asyncio.create_task(self._retry_refused(link))]
             await asyncio.wait((stopping, link.closed), return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in beside:
@@ -144,23 +144,23 @@ class Agent:
             link.close()
             await link.closed
 
-    async def _ask_again(self, link: Link) -> None:
+    async def _retry_refused(self, link: Link) -> None:
         """Ask again for what the edge refused: a name may have been reserved, or a place become free, meanwhile."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             now = time.monotonic()
             due: dict[str, list[tuple[str, Held]]] = {}
             for name, held in self.held.items():
-                if held.again_at <= now:
+                if held.retry_at <= now:
                     due.setdefault(share_of(held.tunnel.name), []).append((name, held))
             async with asyncio.TaskGroup() as namespaces:
                 for tunnels in due.values():
-                    namespaces.create_task(self._ask_for(link, tunnels))
+                    namespaces.create_task(self._bind_all(link, tunnels))
 
-    async def _ask_for(self, link: Link, tunnels: list[tuple[str, Held]]) -> None:
+    async def _bind_all(self, link: Link, tunnels: list[tuple[str, Held]]) -> None:
         """Ask for these, one after the other; the first ones of each namespace are asked for at the same time."""
         for name, held in tunnels:
-            if held.again_at < float("inf") and self.held.get(name) is held:
+            if held.retry_at < float("inf") and self.held.get(name) is held:
                 with contextlib.suppress(Retry):
                     await self._bind(link, name, held)
 
@@ -180,21 +180,21 @@ class Agent:
             window=WINDOW,
         )
         request = tunnel.Auth(version=(tunnel.VERSION,), client_id=self._client_id, extra=extra)
-        answer = await link.ask(StreamType.AUTH, request, tunnel.AuthAnswer)
+        answer = await link.call(StreamType.AUTH, request, tunnel.AuthAnswer)
         self._client_id = answer.client_id
         if answer.extra.window:
             link.use_window(answer.extra.window)
 
     async def _bind(self, link: Link, name: str, held: Held) -> None:
-        held.link, held.again_at = link, float("inf")
+        held.link, held.retry_at = link, float("inf")
 
-        def heard(answer: tunnel.BindAnswer) -> None:
+        def answered(answer: tunnel.BindAnswer) -> None:
             self._by_bind[answer.id] = held  # the first connection may stand right behind the answer
 
         try:
-            answer = await link.ask(StreamType.BIND, _request(held), tunnel.BindAnswer, heard)
+            answer = await link.call(StreamType.BIND, _request(held), tunnel.BindAnswer, answered)
         except Refused as refusal:
-            held.again_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
+            held.retry_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
             held.failures += 1
             known, held.error, held.url = held.error, refusal.message, ""
             if known != held.error:
@@ -214,10 +214,10 @@ class Agent:
 
     async def _unbind(self, held: Held) -> None:
         """Release it; until the edge has answered, connections that it sent before are still served."""
-        bind_id, held.bind_id, held.again_at = held.bind_id, "", float("inf")
+        bind_id, held.bind_id, held.retry_at = held.bind_id, "", float("inf")
         if bind_id in self._by_bind and self._link is not None:
             with contextlib.suppress(Refused, Retry):  # what the edge does not know is released
-                await self._link.ask(StreamType.UNBIND, tunnel.Unbind(id=bind_id), tunnel.Outcome)
+                await self._link.call(StreamType.UNBIND, tunnel.Unbind(id=bind_id), tunnel.Outcome)
         self._by_bind.pop(bind_id, None)
 
     def _find(self, bind_id: str) -> Upstream | None:

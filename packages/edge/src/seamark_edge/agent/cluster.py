@@ -19,9 +19,10 @@ from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.client import Client
 from seamark_runtime.errors import SeamarkError, UserError
 from seamark_runtime.follow import Follower, Unreadable
-from seamark_runtime.grants import GRANTS, Asker, granted
-from seamark_runtime.queue import Queue, Request
+from seamark_runtime.grants import GRANTS, Referrer, granted
+from seamark_runtime.queue import Queue
 from seamark_runtime.rbac import FOLLOW, SINGLE, Grant, on
+from seamark_runtime.request import Request
 from seamark_runtime.source import SYNCED, Fresh, Informer, Intent, NotYet, Source
 from seamark_runtime.upstreams import UpstreamRules
 from seamark_runtime.view import RecordedReads, View
@@ -88,7 +89,7 @@ class ClusterEndpoints:
             clouds = Informer(Watch(client, CloudEndpoint, random), optional=True)
             clouds.on_change(self._places.changed)
             self._informers[CloudEndpoint] = clouds
-        self._queue = Queue(random, each=WORKERS // 2)
+        self._queue = Queue(random, per_namespace=WORKERS // 2)
         self._dependencies = RecordedReads()
         self.problems: dict[Key, str] = {}
         for source in (*self._informers.values(), self._secrets, *self._places.sources):
@@ -146,8 +147,8 @@ class ClusterEndpoints:
             await holder.release(str(item.key))
             return
         try:
-            if words := self._places.refusal(view, endpoint):
-                raise NotAllowed(words)
+            if reason := self._places.refusal(view, endpoint):
+                raise NotAllowed(reason)
             wanted = tunnel_of(endpoint, self._objects(view), rules=self._rules)
             await holder.hold(str(item.key), wanted)
         except NotKnownYet:
@@ -163,20 +164,20 @@ class ClusterEndpoints:
             self._dependencies.record(item, view.reads)
 
     def _objects(self, view: View) -> Objects:
-        def allowed(asker: Asker, service: Key) -> bool:
-            return ReferenceGrant in self._informers and granted(view, asker, "", Service.RESOURCE.kind, service)
+        def allowed(referrer: Referrer, service: Key) -> bool:
+            return ReferenceGrant in self._informers and granted(view, referrer, "", Service.RESOURCE.kind, service)
 
         return Objects(lambda key: view.get(NgrokTrafficPolicy, key), _secret(view), allowed)
 
-    def _problem(self, key: Key, words: str) -> None:
-        if self.problems.get(key) != words:
-            log.warning("endpoint can't be held", endpoint=str(key), reason=words)
-        self.problems[key] = words
+    def _problem(self, key: Key, reason: str) -> None:
+        if self.problems.get(key) != reason:
+            log.warning("endpoint can't be held", endpoint=str(key), reason=reason)
+        self.problems[key] = reason
 
 
 def _secret(view: View) -> Any:
     def look(key: Key) -> Secret | None:
-        match view.one(Secret, key):
+        match view.single(Secret, key):
             case Fresh(value=secret):
                 return secret
             case NotYet():

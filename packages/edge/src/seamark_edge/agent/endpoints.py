@@ -26,7 +26,7 @@ class Endpoints(Protocol):
     async def run(self, holder: Holder) -> None: ...
 
     def missing(self) -> list[str]:
-        """What stands between this source and knowing all that is wanted, in words."""
+        """What stands between this source and knowing all that is wanted, as lines of text."""
 
 
 class FixedEndpoints:
@@ -34,16 +34,16 @@ class FixedEndpoints:
 
     def __init__(self, tunnels: Mapping[str, Tunnel]) -> None:
         self._tunnels = tunnels
-        self._said = False
+        self._requested = False
 
     async def run(self, holder: Holder) -> None:
         for name, tunnel in self._tunnels.items():
             await holder.hold(name, tunnel)
-        self._said = True
+        self._requested = True
         await asyncio.Event().wait()
 
     def missing(self) -> list[str]:
-        return [] if self._said else ["the endpoints are being asked for"]
+        return [] if self._requested else ["the endpoints are being requested"]
 
 
 def read_manifests(path: Path) -> dict[str, Tunnel]:
@@ -53,8 +53,8 @@ def read_manifests(path: Path) -> dict[str, Tunnel]:
     except (OSError, ValueError) as error:
         raise UserError(f"{path} can't be read", hint=" ".join(str(error).split())) from None
     endpoints = _of(documents, AgentEndpoint, path)
-    policies = {one.key: one for one in _of(documents, NgrokTrafficPolicy, path)}
-    secrets = {one.key: one for one in _of(documents, Secret, path)}
+    policies = {policy.key: policy for policy in _of(documents, NgrokTrafficPolicy, path)}
+    secrets = {secret.key: secret for secret in _of(documents, Secret, path)}
     found: dict[str, Tunnel] = {}
     for endpoint in endpoints:
         try:
@@ -67,9 +67,11 @@ def read_manifests(path: Path) -> dict[str, Tunnel]:
 def _of(documents: list[dict[str, Any]], kind: type[T], path: Path) -> list[T]:
     resource = kind.RESOURCE
     ours = [
-        one for one in documents if (one.get("apiVersion"), one.get("kind")) == (resource.api_version, resource.kind)
+        document
+        for document in documents
+        if (document.get("apiVersion"), document.get("kind")) == (resource.api_version, resource.kind)
     ]
     try:
-        return [msgspec.convert(one, kind) for one in ours]
+        return [msgspec.convert(document, kind) for document in ours]
     except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{path} has a {resource.kind} that can't be read", hint=str(error)) from None

@@ -32,7 +32,7 @@ OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all stream
 class Link(Buffered):
     """A session with an edge.
 
-    - `ask` sends one request and returns its answer; an `Error` in it is raised as `Refused`, in the edge's words.
+    - `call` sends one request and returns its answer; an `Error` in it is raised as `Refused`, with the edge's message.
     - Proxy streams are joined with the service that `find` names for them.
     - `closed` is done when the connection is; until then a heartbeat proves that the edge is there.
     """
@@ -67,15 +67,15 @@ class Link(Buffered):
         """From the next stream on. Both sides switch with the answer to the authentication."""
         self._session.limits = Limits(window=min(max(window, WINDOW), MAX_WINDOW), inbound=MANY)
 
-    async def ask(
+    async def call(
         self,
         kind: StreamType,
         request: tunnel.Message,
         answer: type[A],
-        heard: Callable[[A], None] = lambda _: None,
+        on_answer: Callable[[A], None] = lambda _: None,
     ) -> A:
-        """`heard` is called when the response arrives, before anything that the edge sent after it is handled."""
-        call = _Call(answer, heard)
+        """`on_answer` is called when the response arrives, before anything that the edge sent after it is handled."""
+        call = _Call(answer, on_answer)
         try:
             call.stream = self._session.open(kind, call, tunnel.encode(request))
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -159,7 +159,7 @@ class Link(Buffered):
         return _Command(self, stream, kind)
 
     def going_away(self, code: int, debug: bytes) -> None:
-        log.info("the edge goes away", code=code, words=debug.decode("utf-8", "replace")[:200])
+        log.info("the edge goes away", code=code, debug=debug.decode("utf-8", "replace")[:200])
 
     def failed(self, error: Exception) -> None:
         log.error("a connection ended with an internal error", exc_info=error)
@@ -174,9 +174,9 @@ class Link(Buffered):
 class _Call(Generic[A]):
     """The answer to one request, gathered to its end."""
 
-    def __init__(self, kind: type[A], heard: Callable[[A], None]) -> None:
+    def __init__(self, kind: type[A], on_answer: Callable[[A], None]) -> None:
         self._kind = kind
-        self._heard = heard
+        self._on_answer = on_answer
         self.answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         self.stream: Stream | None = None
         self._reader = tunnel.JsonReader()
@@ -200,14 +200,14 @@ class _Call(Generic[A]):
     def writable(self) -> None:
         pass
 
-    def _take(self, said: A) -> None:
+    def _take(self, answer: A) -> None:
         if self.stream is not None:
             self.stream.finish()
-        if words := getattr(said, "error", ""):
-            self._fail(Refused(words.strip()))
+        if error := getattr(answer, "error", ""):
+            self._fail(Refused(error.strip()))
         else:
-            self._heard(said)
-            self.answer.set_result(said)
+            self._on_answer(answer)
+            self.answer.set_result(answer)
 
     def _fail(self, error: Exception) -> None:
         if not self.answer.done():

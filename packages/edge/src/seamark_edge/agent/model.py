@@ -77,7 +77,7 @@ class Tunnel:
     termination: Termination | None = None
     name: str = ""
     generation: int = 0
-    fenced: bool = False  # a tenant of a cluster named the service: not every address will do
+    restricted: bool = False  # a tenant of a cluster named the service: not every address will do
     destination: Destination | None = None  # what that tenant's name for the service means
     anywhere: bool = False  # the installation lets tenants name services of any namespace
 

@@ -63,17 +63,17 @@ class Places:
             self.first.remove(where)
 
     def refusal(self, view: View, endpoint: Endpoint) -> str:
-        """Why this endpoint may not have the place that it names, in words; "" if it may."""
+        """Why this endpoint may not have the place that it names; "" if it may."""
         try:
             place(endpoint.spec.url)
         except BadUrl as bad:
             return f"spec.url: {bad}"
-        if words := foreign(endpoint, any_binding=self._any_binding):
-            return words
+        if reason := foreign(endpoint, any_binding=self._any_binding):
+            return reason
         host, wildcard = (*(self._first(view, where) for where in judged_at(endpoint)), None, None)[:2]
         first = owner_of_host(host, wildcard)
-        told = isinstance(view.fact(self.refused, endpoint.key), Fresh)
-        taken = told or first not in (None, endpoint.metadata.namespace)
+        refused = isinstance(view.fact(self.refused, endpoint.key), Fresh)
+        taken = refused or first not in (None, endpoint.metadata.namespace)
         return IN_USE if taken else ""
 
     def _first(self, view: View, where: str) -> Claim | None:

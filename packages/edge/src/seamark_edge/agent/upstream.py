@@ -36,8 +36,8 @@ class Upstream:
     - `context`: the service speaks TLS. `termination`: the client's TLS ends here.
     - `split`: the PROXY header that the edge put in front goes to the service before any TLS, as its own bytes.
     - `resolver`: who finds the host's address; None for the system.
-    - `fenced`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`core.reach`).
-    - `destination`: what the name means in the cluster (`core.upstreams`): that is looked up, by its whole name.
+    - `restricted`: not to a link-local or metadata address, and inside of a Pod not to our own loopback (`reach`).
+    - `destination`: what the name means in the cluster (`upstreams`): that is looked up, by its whole name.
       Unless it may be `anywhere`, an alias (a Service with an external name) and a host outside of the cluster lead to
       public addresses only.
     """
@@ -47,7 +47,7 @@ class Upstream:
     context: ssl.SSLContext | None = None
     termination: ssl.SSLContext | None = None
     split: bool = False
-    fenced: bool = False
+    restricted: bool = False
     resolver: Resolver | None = None
     destination: Destination | None = None
     anywhere: bool = False
@@ -68,7 +68,7 @@ class Upstream:
         context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
         termination = server_side(wanted.termination) if wanted.termination else None
         split = bool(wanted.proxy_version and (context or termination))
-        if wanted.fenced and (trouble := forbidden(parts.hostname)):
+        if wanted.restricted and (trouble := forbidden(parts.hostname)):
             raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
         host = parts.hostname.rstrip(".")
         return cls(
@@ -77,7 +77,7 @@ class Upstream:
             context,
             termination,
             split,
-            wanted.fenced,
+            wanted.restricted,
             resolver,
             wanted.destination,
             wanted.anywhere,
@@ -87,7 +87,7 @@ class Upstream:
         """What to connect to: the first that answers."""
         if self.destination is not None:
             return await self._meant(self.destination)
-        if self.fenced:
+        if self.restricted:
             return tuple(await allowed(self.host, self.port, self.resolver))
         return (self.host,) if self.resolver is None else await self.resolver.lookup(self.host)
 

@@ -13,14 +13,14 @@ from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
 from seamark_edge.model import Owner
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.meta import Key
-from seamark_runtime.grants import Asker
+from seamark_runtime.grants import Referrer
 from seamark_runtime.upstreams import BadHost, Destination, UpstreamRules, destination, refusal
 
 CERTIFICATE, KEY, CA = "tls.crt", "tls.key", "ca.crt"
 
 
 class Unusable(Exception):
-    """The endpoint can't be held as it is; the words are for its owner."""
+    """The endpoint can't be held as it is; the message is for its owner."""
 
 
 class NotAllowed(Unusable):
@@ -38,7 +38,7 @@ class Objects:
         self,
         policy: Callable[[Key], NgrokTrafficPolicy | None],
         secret: Callable[[Key], Secret | None],
-        granted: Callable[[Asker, Key], bool] = lambda _asker, _service: False,
+        granted: Callable[[Referrer, Key], bool] = lambda _referrer, _service: False,
     ) -> None:
         self._policy = policy
         self._secret = secret
@@ -62,13 +62,13 @@ class Objects:
 
     def destination(self, endpoint: AgentEndpoint, rules: UpstreamRules) -> Destination:
         """Where its upstream leads, if it may."""
-        namespace, asker = endpoint.metadata.namespace, asker_of(endpoint)
+        namespace, referrer = endpoint.metadata.namespace, referrer_of(endpoint)
         try:
             found = destination(upstream_host(endpoint.spec.upstream.url), namespace, rules.cluster_domain)
         except BadHost as error:
             raise Unusable(f"spec.upstream.url: {error}") from None
-        if words := refusal(found, namespace, rules, lambda other, name: self._granted(asker, Key(other, name))):
-            raise NotAllowed(f"spec.upstream.url: {words}")
+        if reason := refusal(found, namespace, rules, lambda other, name: self._granted(referrer, Key(other, name))):
+            raise NotAllowed(f"spec.upstream.url: {reason}")
         return found
 
 
@@ -97,7 +97,7 @@ def tunnel_of(
         termination=_termination(endpoint, objects),
         name=owner.key,
         generation=endpoint.metadata.generation,
-        fenced=True,
+        restricted=True,
         destination=reached,
         anywhere=rules is not None and rules.cross_namespace,
     )
@@ -110,32 +110,32 @@ def _text(metadata: Any) -> str:
 
 
 def _policy(endpoint: AgentEndpoint, objects: Objects) -> str:
-    said = endpoint.spec.traffic_policy
-    if said is None:
+    given = endpoint.spec.traffic_policy
+    if given is None:
         return ""
-    policy = said.inline or {}
-    if said.target_ref is not None:
-        policy = objects.policy(endpoint.metadata.namespace, said.target_ref.name)
+    policy = given.inline or {}
+    if given.target_ref is not None:
+        policy = objects.policy(endpoint.metadata.namespace, given.target_ref.name)
     return msgspec.json.encode(policy).decode() if policy else ""
 
 
 def _termination(endpoint: AgentEndpoint, objects: Objects) -> Termination | None:
-    said, namespace = endpoint.spec.tls_termination, endpoint.metadata.namespace
-    if said is None:
+    given, namespace = endpoint.spec.tls_termination, endpoint.metadata.namespace
+    if given is None:
         return None
     if not endpoint.spec.url.startswith("tls://"):
         raise Unusable("tlsTermination is for tls:// URLs")
-    server = Pair(*objects.data(namespace, said.server_certificate_ref.name, CERTIFICATE, KEY))
-    if said.mutual_tls is None:
+    server = Pair(*objects.data(namespace, given.server_certificate_ref.name, CERTIFICATE, KEY))
+    if given.mutual_tls is None:
         return Termination(server)
-    (authorities,) = objects.data(namespace, said.mutual_tls.client_cas_ref.name, CA)
-    return Termination(server, authorities, required=said.mutual_tls.mode == "require")
+    (authorities,) = objects.data(namespace, given.mutual_tls.client_cas_ref.name, CA)
+    return Termination(server, authorities, required=given.mutual_tls.mode == "require")
 
 
-def asker_of(endpoint: AgentEndpoint) -> Asker:
+def referrer_of(endpoint: AgentEndpoint) -> Referrer:
     """Its kind in a ReferenceGrant."""
     resource = endpoint.RESOURCE
-    return Asker(resource.group, resource.kind, endpoint.metadata.namespace)
+    return Referrer(resource.group, resource.kind, endpoint.metadata.namespace)
 
 
 def upstream_host(url: str) -> str:

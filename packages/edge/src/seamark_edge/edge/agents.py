@@ -24,6 +24,7 @@ from seamark_edge.model import share_of
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, Stream
 from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.muxado.stream import DISCARD
 from seamark_edge.wire.splice import Buffered
 from seamark_edge.wire.tunnel import StreamType
 from seamark_runtime.pacing import InputAccount, PacedInput
@@ -56,7 +57,7 @@ class Refused:
 
 
 class Desk(Protocol):
-    """Answers agents. Every method may raise a Refusal, whose words go back to the agent."""
+    """Answers agents. Every method may raise a Refusal, whose message goes back to the agent."""
 
     head_seconds: float
     failures: Failures
@@ -240,8 +241,8 @@ class AgentConnection(Buffered):
         name = extra.name[:512]
         self.refused.pop(name or url, None)
         if len(self.refused) >= MOST_REFUSED:
-            most, _ = Counter(share_of(one) for one in self.refused).most_common(1)[0]
-            del self.refused[next(one for one in self.refused if share_of(one) == most)]
+            most, _ = Counter(share_of(name) for name in self.refused).most_common(1)[0]
+            del self.refused[next(name for name in self.refused if share_of(name) == most)]
         self.refused[name or url] = Refused(name, url, extra.generation or 0, refusal.name, refusal.message[:1024])
 
     def was_bound(self, message: tunnel.Bind) -> None:
@@ -250,7 +251,7 @@ class AgentConnection(Buffered):
     def command(self, kind: StreamType, message: tunnel.Message | None = None) -> None:
         """Tell the agent to stop, restart, or close a tunnel. Its answer is not waited for."""
         body = tunnel.encode(message) if message is not None else b"{}"
-        self._session.open(kind, _Ignored(), body).finish()
+        self._session.open(kind, DISCARD, body).finish()
 
     def silent(self, now: float) -> bool:
         """Whether the agent has missed its own heartbeats."""
@@ -319,9 +320,9 @@ def _shortened(extra: tunnel.AuthExtra) -> tunnel.AuthExtra:
     """What is kept of an agent for as long as it is connected, and shown by the API; without its token."""
     kept = {name: getattr(extra, name)[:256] for name in ("version", "client_type", "user_agent", "os", "arch")}
     errors = {
-        name: words if words is None else words[:256]
+        name: message if message is None else message[:256]
         for name in ("stop_unsupported_error", "restart_unsupported_error", "update_unsupported_error")
-        for words in (getattr(extra, name),)
+        for message in (getattr(extra, name),)
     }
     return msgspec.structs.replace(extra, **kept, **errors, go_token="", rust_token="", cookie="")
 
@@ -330,19 +331,3 @@ def _url(message: tunnel.Bind) -> str:
     """What was asked for, as far as it is a text."""
     url = message.opts.get("URL")
     return url[:2048] if isinstance(url, str) else ""
-
-
-class _Ignored:
-    """Takes a response that no caller waits for."""
-
-    def received(self, data: Bytes) -> None:
-        pass
-
-    def ended(self) -> None:
-        pass
-
-    def lost(self, code: int) -> None:
-        pass
-
-    def writable(self) -> None:
-        pass

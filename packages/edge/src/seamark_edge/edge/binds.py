@@ -37,7 +37,7 @@ UNSUPPORTED = (
     "WebhookVerification",
     "WebsocketTCPConverter",
 )
-_WORD = Pattern(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_LABEL = Pattern(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _PROXY_VERSIONS = {"": 0, "0": 0, "1": 1, "2": 2}
 
 
@@ -137,13 +137,13 @@ def _proxy_version(value: Any) -> int:
 
 def labelled_url(labels: dict[str, str]) -> EndpointUrl:
     """The place of a labelled tunnel: tcp://<value>.<name>.labels.internal:1, names in their order."""
-    words = [word.lower() for name, value in sorted(labels.items()) for word in (value, name)]
-    for word in words:
-        if not _WORD.fullmatch(word):
-            raise invalid(f"the label {word[:100]!r}: names and values are letters, digits and dashes, at most 63")
-    if not words:
+    labels_in_order = [label.lower() for name, value in sorted(labels.items()) for label in (value, name)]
+    for label in labels_in_order:
+        if not _LABEL.fullmatch(label):
+            raise invalid(f"the label {label[:100]!r}: names and values are letters, digits and dashes, at most 63")
+    if not labels_in_order:
         raise invalid("a labelled tunnel needs labels")
-    return parse_url(f"tcp://{'.'.join(words)}.labels.internal:1")
+    return parse_url(f"tcp://{'.'.join(labels_in_order)}.labels.internal:1")
 
 
 def checked_metadata(text: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import structlog
 
-from seamark_edge.edge.api.reserved import CERTIFICATE
 from seamark_edge.edge.authority import Authority, server_context
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.keypairs import BadPair, check_pair
@@ -20,6 +19,7 @@ from seamark_runtime.errors import UserError
 log = structlog.get_logger(__name__)
 
 MOST_CONTEXTS = 1024
+CERTIFICATE = "tls_certificate"  # the kind of an uploaded pair in the store
 
 
 class Certificates:

@@ -40,7 +40,7 @@ class IngressConnection(SecureConnection):
         allowed: Callable[[Record, EndpointUrl], str],
         slot: Slot,
     ) -> None:
-        super().__init__(router, "kubernetes:", _words, slot=slot)
+        super().__init__(router, "kubernetes:", _refusal_response, slot=slot)
         self._operator_of = operator_of
         self._allowed = allowed
         self._operator: Record | None = None
@@ -116,5 +116,5 @@ class IngressConnection(SecureConnection):
         self.attempt()
 
 
-def _words(refusal: Refusal) -> bytes:
+def _refusal_response(refusal: Refusal) -> bytes:
     return frame(ConnResponse(error_code=refusal.name, error_message=refusal.message))

@@ -117,14 +117,14 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """Let through, turned away, or sent on to another endpoint."""
 
     denied: bool = False
     forward: str = ""
 
 
-PASS = Verdict()
+PASS = Decision()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +134,26 @@ class Policy:
     text: str = ""
     rules: tuple[Rule, ...] = ()
 
-    def judge(self, client: Client, rules_of: Callable[[str], Ranges]) -> Verdict:
+    def judge(self, client: Client, rules_of: Callable[[str], Ranges]) -> Decision:
         """What becomes of the client. Denied if expressions exceed the budget, or one of a restricting rule fails."""
         try:
             return self._judged(client, rules_of)
         except (BudgetExceeded, EvaluationFailed) as error:
             log.debug("connection denied by its policy", client=client.ip, reason=str(error))
-            return Verdict(denied=True)
+            return Decision(denied=True)
 
-    def _judged(self, client: Client, rules_of: Callable[[str], Ranges]) -> Verdict:
+    def _judged(self, client: Client, rules_of: Callable[[str], Ranges]) -> Decision:
         names = client.names
         for rule in self.rules:
             if not rule.applies(names, client.meter):
                 continue
             for action in rule.actions:
                 if action.type == "deny":
-                    return Verdict(denied=True)
+                    return Decision(denied=True)
                 if action.type == "restrict-ips" and action.enforce and not action.ranges.admits(client.ip, rules_of):
-                    return Verdict(denied=True)
+                    return Decision(denied=True)
                 if action.type == "forward-internal":
-                    return Verdict(forward=action.url)
+                    return Decision(forward=action.url)
         return PASS
 
     @property

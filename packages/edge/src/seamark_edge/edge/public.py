@@ -32,11 +32,11 @@ MAX_LOOKED = 32  # endpoints whose policy is asked for one connection
 NEVER_REACHED = (Code.STREAM_REFUSED, Code.ACCEPT_QUEUE_FULL, Code.REMOTE_GONE_AWAY)
 
 
-Say = Callable[[Refusal], bytes]
+RefusalResponse = Callable[[Refusal], bytes]
 
 
 def silence(_: Refusal) -> bytes:
-    """Plain TCP has no words for a refusal."""
+    """Plain TCP has no response for a refusal."""
     return b""
 
 
@@ -127,12 +127,12 @@ class Search:
             if self.left <= 0:
                 return
             self.left -= 1
-            verdict = entry.policy.judge(self.client, self.router.ip_rules)
-            if verdict.denied or not entry.ranges.admits(self.client.ip, self.router.ip_rules):
+            decision = entry.policy.judge(self.client, self.router.ip_rules)
+            if decision.denied or not entry.ranges.admits(self.client.ip, self.router.ip_rules):
                 raise Denied(str(entry.url))
-            if verdict.forward:
+            if decision.forward:
                 yield
-                yield from self.at(verdict.forward, hops + 1)
+                yield from self.at(decision.forward, hops + 1)
             elif entry.agent is not None and not entry.opening:
                 self.found.append(entry)
                 yield
@@ -155,9 +155,9 @@ class ClientConnection(Splice):
         "_gentle",
         "_key",
         "_proto",
+        "_refusal_response",
         "_rest",
         "_router",
-        "_say",
         "_slot",
         "_turn",
     )
@@ -166,7 +166,7 @@ class ClientConnection(Splice):
         self,
         router: Router,
         key: str,
-        say: Callable[[Refusal], bytes] = lambda _: b"",
+        refusal_response: Callable[[Refusal], bytes] = lambda _: b"",
         sni: str = "",
         slot: Slot | None = None,
     ) -> None:
@@ -175,7 +175,7 @@ class ClientConnection(Splice):
         self._router = router
         self._key = key
         self._proto = key.partition(":")[0]
-        self._say = say  # the response to a refused client
+        self._refusal_response = refusal_response  # the response to a refused client
         self._client = Client("", 0, server_name=sni)
         self._entry: Entry | None = None
         self._rest: list[Entry] = []  # to try if the first agents fail
@@ -267,8 +267,8 @@ class ClientConnection(Splice):
         log.debug("connection refused", endpoint=self._key, client=self._client.ip, reason=refusal.message)
         if self.transport is None:
             return
-        if words := self._say(refusal):
-            self.transport.write(words)
+        if response := self._refusal_response(refusal):
+            self.transport.write(response)
             self.transport.close()
         else:
             self.cut()
@@ -293,14 +293,14 @@ class ClientConnection(Splice):
 
     def ended(self) -> None:
         if not self._answered and self._rest and self._early == [] and not self._eof:
-            self._again()  # an agent that could not reach its service ends without a word
+            self._retry()  # an agent that could not reach its service ends without an answer
         else:
             super().ended()
 
     def lost(self, code: int) -> None:
         untouched = self._early == [] or (self._early is not None and code in NEVER_REACHED)
         if not self._answered and self._rest and untouched and self.transport is not None:
-            self._again()
+            self._retry()
         else:
             super().lost(code)
 
@@ -323,7 +323,7 @@ class ClientConnection(Splice):
         else:
             super().let_go(stream)
 
-    def _again(self) -> None:
+    def _retry(self) -> None:
         stream, self.stream = self.stream, None
         if stream is not None and stream.open:
             self.let_go(stream)
@@ -363,8 +363,15 @@ class SecureConnection(ClientConnection, Buffered):
 
     __slots__ = ("_input",)
 
-    def __init__(self, router: Router, key: str, say: Say = silence, sni: str = "", slot: Slot | None = None) -> None:
-        super().__init__(router, key, say, sni, slot)
+    def __init__(
+        self,
+        router: Router,
+        key: str,
+        refusal_response: RefusalResponse = silence,
+        sni: str = "",
+        slot: Slot | None = None,
+    ) -> None:
+        super().__init__(router, key, refusal_response, sni, slot)
         self._input: PacedInput | None = None  # set with the connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

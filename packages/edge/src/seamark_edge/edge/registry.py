@@ -126,15 +126,15 @@ class Registry:
         self._of_credential: Counter[str] = Counter()
         self.kept_for_another: Callable[[str, str], bool] = lambda host, credential: False  # hosts of agents that left
 
-    def add(self, entry: Entry, *, again: bool = False) -> None:
-        """Put it online. `again`: it was before, and is put back as it was."""
+    def add(self, entry: Entry, *, restored: bool = False) -> None:
+        """Put it online. `restored`: it was before, and is put back as it was."""
         group = self._groups.get(entry.place)
         if self._name_is_taken(entry):
             raise in_use(str(entry.url))
         if group and not _may_share(entry, group.entries[0]):
             pooled = entry.pooling and group.entries[0].pooling
             raise in_use(str(entry.url)) if pooled else already_online(str(entry.url))
-        if not again:
+        if not restored:
             self._check_forwards(entry)
         if group is None:
             group = self._groups[entry.place] = Group()

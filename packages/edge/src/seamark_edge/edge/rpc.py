@@ -120,7 +120,7 @@ class RpcCall:
             self._fail(Refusal(500, "internal error", status=500))
         else:
             self._agent.count(self._kind, "ok")
-            self._say(answer)
+            self._reply(answer)
 
     def _fail(self, refusal: Refusal) -> None:
         self._agent.count(self._kind, refusal.name)
@@ -129,8 +129,8 @@ class RpcCall:
                 "request of an agent refused", session=self._agent.id, kind=self._kind, reason=refusal.message[:300]
             )
         make: Callable[..., tunnel.Message] = ANSWERED[StreamType(self._kind)]
-        self._say(make(error=refusal.rpc))
+        self._reply(make(error=refusal.rpc))
 
-    def _say(self, answer: tunnel.Message) -> None:
+    def _reply(self, answer: tunnel.Message) -> None:
         self._stream.write(tunnel.encode(answer))
         self._stream.finish()  # some agents read to the end before they look

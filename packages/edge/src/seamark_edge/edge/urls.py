@@ -88,10 +88,10 @@ def check_host(host: str) -> str:
 
 def binding_of(url: EndpointUrl, bindings: tuple[str, ...] | list[str] | None) -> str:
     """Which of the three kinds of place this is; the URL and the binding must agree."""
-    said = [binding for binding in bindings or () if binding]
-    if len(said) > 1:
+    named = [binding for binding in bindings or () if binding]
+    if len(named) > 1:
         raise invalid("an endpoint has one binding")
-    binding = said[0] if said else ("internal" if url.internal else "public")
+    binding = named[0] if named else ("internal" if url.internal else "public")
     if binding not in BINDINGS:
         raise invalid(f"{binding[:50]!r} is no binding: {', '.join(BINDINGS)} are")
     if (binding == "internal") != url.internal:

@@ -33,11 +33,11 @@ log = structlog.get_logger(__name__)
 
 
 class Refused(ConnectionError):
-    """The edge did not take a connection, in its own words."""
+    """The edge did not take a connection, with its own message."""
 
 
 def forwarder_grants(namespace: str, secret: str) -> set[Grant]:
-    """What a forwarder may do: follow its installation, read its one Secret, and tell whose a Pod's address is."""
+    """What a forwarder may do: follow its installation, read its one Secret, and find the Pod of an address."""
     here = on(BoundEndpoint, FOLLOW, namespace=namespace) | on(KubernetesOperator, FOLLOW, namespace=namespace)
     return here | on(Secret, SINGLE, namespace=namespace, name=secret) | on(PodAddress, FOLLOW)
 
@@ -75,7 +75,7 @@ class Forwarder:
 
     def missing(self) -> list[str]:
         informers = (self.endpoints, self.operators, self.pods)
-        waiting = [one.trouble or f"waiting for {one.name}" for one in informers if not one.synced]
+        waiting = [informer.trouble or f"waiting for {informer.name}" for informer in informers if not informer.synced]
         if not waiting and not self._ingress:
             waiting.append("waiting for the edge's ingress: the KubernetesOperator names none yet")
         if not waiting and self._credentials() is None:
@@ -86,7 +86,7 @@ class Forwarder:
         """Until cancelled: then no port is listened on any more, and open connections may end by themselves."""
         informers: tuple[Informer[BoundEndpoint] | Informer[KubernetesOperator] | Informer[PodAddress], ...]
         informers = (self.endpoints, self.operators, self.pods)
-        tasks = [asyncio.ensure_future(one.watch.run(one.handle)) for one in informers]
+        tasks = [asyncio.ensure_future(informer.watch.run(informer.handle)) for informer in informers]
         serving = asyncio.ensure_future(self.listeners.run())
         try:
             await asyncio.gather(serving, *tasks)
@@ -133,8 +133,8 @@ class Forwarder:
                 edge = await self._dial()
                 await self._introduce(route, pod, edge)
         except (OSError, TimeoutError, ssl.SSLError) as error:
-            words = "the edge did not answer in time" if isinstance(error, TimeoutError) else str(error)
-            log.info("connection refused", endpoint=route.name, error=words[:500])
+            message = "the edge did not answer in time" if isinstance(error, TimeoutError) else str(error)
+            log.info("connection refused", endpoint=route.name, error=message[:500])
             self.metrics.connections.labels("refused").inc()
             pod.cut()
             if edge is not None:
@@ -182,8 +182,8 @@ class Forwarder:
         if operator is None:
             return ""
         wanted = operator.spec.binding.ingress_endpoint if operator.spec.binding is not None else ""
-        told = operator.status.bindings_ingress_endpoint if operator.status is not None else ""
-        return wanted or told or ""
+        reported = operator.status.bindings_ingress_endpoint if operator.status is not None else ""
+        return wanted or reported or ""
 
     def _credentials(self) -> ResumingContext | None:
         """A context with the certificate that the Secret holds now; None while there is none that can be used."""

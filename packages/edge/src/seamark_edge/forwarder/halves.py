@@ -165,6 +165,6 @@ class EdgeHalf(Half):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         if not self.answer.done():
-            words = f"the edge closed the connection: {exc}" if exc else "the edge closed the connection"
-            self.answer.set_exception(ConnectionResetError(words))
+            message = f"the edge closed the connection: {exc}" if exc else "the edge closed the connection"
+            self.answer.set_exception(ConnectionResetError(message))
             self.answer.exception()  # the caller that waits for it gets the error

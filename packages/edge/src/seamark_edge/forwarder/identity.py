@@ -19,7 +19,7 @@ def addresses(pod: PodAddress) -> Iterable[str]:
     """A Pod's own; one on the host's network has none, and one that is over has given them back."""
     if pod.spec.host_network or pod.status is None or pod.status.phase in OVER:
         return ()
-    return [one.ip for one in pod.status.pod_ips or () if one.ip]
+    return [address.ip for address in pod.status.pod_ips or () if address.ip]
 
 
 BY_ADDRESS = Index(PodAddress, addresses, "pods by address")
@@ -30,9 +30,9 @@ def identify(pods: Informer[PodAddress], address: str) -> PodIdentity:
     found = pods.cache.by(BY_ADDRESS, address)
     if len(found) == 1:
         meta = found[0].metadata
-        told = {name: value for name, value in (meta.annotations or {}).items() if name.startswith(PREFIXES)}
-        short = {name: value for name, value in told.items() if len(name) + len(value) <= LONGEST}
+        shared = {name: value for name, value in (meta.annotations or {}).items() if name.startswith(PREFIXES)}
+        short = {name: value for name, value in shared.items() if len(name) + len(value) <= LONGEST}
         return PodIdentity(meta.uid, meta.name, meta.namespace, dict(sorted(short.items())[:16]))
     trouble = pods.trouble or ("more than one Pod has" if found else "no Pod has")
-    words = trouble if pods.trouble else f"unknown: {trouble} the address {address}"
-    return PodIdentity(annotations={UNKNOWN: words[:LONGEST]})
+    reason = trouble if pods.trouble else f"unknown: {trouble} the address {address}"
+    return PodIdentity(annotations={UNKNOWN: reason[:LONGEST]})

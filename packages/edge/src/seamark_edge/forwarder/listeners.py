@@ -32,7 +32,7 @@ class Listeners:
         self._routes: dict[int, Route] = {}
         self._servers: dict[int, asyncio.AbstractServer] = {}
         self._failures: dict[int, int] = {}
-        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
         self.troubles: dict[int, str] = {}
 
     @property
@@ -41,17 +41,17 @@ class Listeners:
 
     def want(self, routes: Mapping[int, Route]) -> None:
         self._routes = dict(routes)
-        self._wake.set()
+        self._changed.set()
 
     async def run(self) -> None:
         """Keeps the ports as they are wanted, until cancelled; then none is listened on."""
         try:
             while True:
-                self._wake.clear()
+                self._changed.clear()
                 pause = await self._settle()
                 try:
                     async with asyncio.timeout(pause):
-                        await self._wake.wait()
+                        await self._changed.wait()
                 except TimeoutError:
                     pass
         finally:
@@ -77,11 +77,11 @@ class Listeners:
                 lambda: self._accept(port), self._bind or None, port, backlog=BACKLOG, reuse_address=True
             )
         except OSError as error:
-            words = error.strerror or str(error)
+            reason = error.strerror or str(error)
             self._failures[port] = self._failures.get(port, -1) + 1
-            if self.troubles.get(port) != words:
-                log.warning("can't listen", port=port, error=words)
-            self.troubles[port] = words
+            if self.troubles.get(port) != reason:
+                log.warning("can't listen", port=port, error=reason)
+            self.troubles[port] = reason
             return
         self.troubles.pop(port, None)
         self._failures.pop(port, None)
@@ -93,7 +93,7 @@ class Listeners:
         self._servers.pop(port).close()
 
     def _accept(self, port: int) -> PodHalf:
-        return self._serve(self._routes.get(port, NOBODY))
+        return self._serve(self._routes.get(port, NO_ROUTE))
 
 
-NOBODY = Route("", 0, "")  # a connection that came in the moment in which its port was given up
+NO_ROUTE = Route("", 0, "")  # a connection that came in the moment in which its port was given up

@@ -20,9 +20,9 @@ class Route:
 def routes(endpoints: Iterable[BoundEndpoint]) -> dict[int, Route]:
     """By the port to listen on. Of two on one port the older is served, by every replica alike."""
     found: dict[int, Route] = {}
-    for one in sorted(endpoints, key=lambda one: (one.metadata.creation_timestamp or "", one.key)):
-        if not one.deleting:
-            target = one.spec.target
-            route = Route(f"{target.service}.{target.namespace}", target.port, one.metadata.name)
-            found.setdefault(one.spec.port, route)
+    for endpoint in sorted(endpoints, key=lambda endpoint: (endpoint.metadata.creation_timestamp or "", endpoint.key)):
+        if not endpoint.deleting:
+            target = endpoint.spec.target
+            route = Route(f"{target.service}.{target.namespace}", target.port, endpoint.metadata.name)
+            found.setdefault(endpoint.spec.port, route)
     return found

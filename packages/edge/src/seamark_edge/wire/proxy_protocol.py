@@ -25,14 +25,14 @@ class Address(NamedTuple):
 
 def header(version: int, source: Address, destination: Address) -> bytes:
     """The header that announces a TCP connection from `source` to `destination`."""
-    one, other = _same_family(source.host, destination.host)
+    from_ip, to_ip = _same_family(source.host, destination.host)
     if version == 1:
-        family = "TCP4" if one.version == 4 else "TCP6"
-        return f"PROXY {family} {one} {other} {source.port} {destination.port}\r\n".encode()
+        family = "TCP4" if from_ip.version == 4 else "TCP6"
+        return f"PROXY {family} {from_ip} {to_ip} {source.port} {destination.port}\r\n".encode()
     if version != 2:
         raise ProxyError(f"PROXY protocol version {version}: 1 and 2 exist")
-    body = one.packed + other.packed + struct.pack(">HH", source.port, destination.port)
-    return SIGNATURE + struct.pack(">BBH", 0x21, 0x11 if one.version == 4 else 0x21, len(body)) + body
+    body = from_ip.packed + to_ip.packed + struct.pack(">HH", source.port, destination.port)
+    return SIGNATURE + struct.pack(">BBH", 0x21, 0x11 if from_ip.version == 4 else 0x21, len(body)) + body
 
 
 def parse(data: bytes) -> tuple[tuple[Address, Address] | None, int] | None:
@@ -53,11 +53,11 @@ def _parse_v1(data: bytes) -> tuple[tuple[Address, Address] | None, int] | None:
         if len(data) >= MAX_V1:
             raise ProxyError(f"version 1 header without an end in {MAX_V1} bytes")
         return None
-    words = data[:end].decode("ascii", "replace").split(" ")
-    if len(words) >= 2 and words[1] == "UNKNOWN":
+    parts = data[:end].decode("ascii", "replace").split(" ")
+    if len(parts) >= 2 and parts[1] == "UNKNOWN":
         return None, end + 2
     try:
-        _, family, source, destination, source_port, destination_port = words
+        _, family, source, destination, source_port, destination_port = parts
         ends = (_address(source, source_port), _address(destination, destination_port))
         versions = {ipaddress.ip_address(source).version, ipaddress.ip_address(destination).version}
     except ValueError as error:
@@ -95,9 +95,9 @@ def _address(host: str, port: str) -> Address:
 
 
 def _same_family(
-    one: str, other: str
+    source: str, destination: str
 ) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    first, second = ipaddress.ip_address(one.partition("%")[0]), ipaddress.ip_address(other.partition("%")[0])
+    first, second = ipaddress.ip_address(source.partition("%")[0]), ipaddress.ip_address(destination.partition("%")[0])
     if first.version == second.version:
         return first, second
     return tuple(

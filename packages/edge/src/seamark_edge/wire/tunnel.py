@@ -232,10 +232,10 @@ def _without_nulls(message: Any) -> Any:
     """The agents write null for what they leave out; here that is the default. Options are left as they are."""
     if not isinstance(message, dict):
         return message
-    said = {name: value for name, value in message.items() if value is not None}
-    if isinstance(extra := said.get("Extra"), dict):
-        said["Extra"] = {name: value for name, value in extra.items() if value is not None}
-    return said
+    fields = {name: value for name, value in message.items() if value is not None}
+    if isinstance(extra := fields.get("Extra"), dict):
+        fields["Extra"] = {name: value for name, value in extra.items() if value is not None}
+    return fields
 
 
 _LENGTH = struct.Struct("<q")

@@ -12,7 +12,7 @@ from seamark_runtime.api.meta import Condition, Object, Resource, Wire
 from seamark_runtime.api.schema import ATOMIC, Rule
 
 MOST_ENDPOINTS = 5000
-MOST_TOLD = 100  # endpoints in a status
+MOST_SHOWN = 100  # endpoints in a status
 
 # Limits of the schema alone: objects stored before them must still be decoded, so that their status can name the error.
 _BOUNDED = Meta(extra_json_schema={"maxItems": MOST_ENDPOINTS, "x-kubernetes-list-type": "atomic"})
@@ -76,7 +76,7 @@ class DNSEndpointStatus(Wire, frozen=True, kw_only=True):
     endpoints: Annotated[
         tuple[EndpointStatus, ...],
         Meta(
-            description=f"What became of each record; of many, the first {MOST_TOLD}, those in trouble first",
+            description=f"What became of each record; of many, the first {MOST_SHOWN}, those in trouble first",
             extra_json_schema={"x-kubernetes-list-type": "atomic"},
         ),
     ] = ()

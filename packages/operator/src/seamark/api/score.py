@@ -1,6 +1,6 @@
 """score.dev/v1b1: Workload, what it claims, how it is planned, and the endpoint that the runtime has published.
 
-- A Workload is a developer's word. The mirror says its `endpoint` and RuntimeReady, the orchestrator the rest.
+- A Workload is written by a developer. The mirror sets its `endpoint` and RuntimeReady, the orchestrator the rest.
 - A WorkloadExposure is how a runtime answers: its spec is the registrar's alone, its status the runtime's alone.
 """
 
@@ -40,7 +40,7 @@ class File(Wire, frozen=True, kw_only=True):
     RULES: ClassVar = (
         Rule(
             rule="[has(self.source), has(self.content), has(self.binaryContent)].filter(said, said).size() == 1",
-            message="exactly one of source, content and binaryContent must be said",
+            message="exactly one of source, content and binaryContent must be set",
         ),
     )
 
@@ -87,7 +87,7 @@ class Probe(Wire, frozen=True, kw_only=True):
     """How to find out whether a container is well."""
 
     RULES: ClassVar = (
-        Rule(rule="has(self.httpGet) != has(self.exec)", message="exactly one of httpGet and exec must be said"),
+        Rule(rule="has(self.httpGet) != has(self.exec)", message="exactly one of httpGet and exec must be set"),
     )
 
     http_get: HttpGet | None = None
@@ -98,7 +98,7 @@ Quantities = Annotated[
     dict[str, Annotated[str, Meta(max_length=32, pattern=QUANTITY)]],
     Meta(max_length=8),
     checked(
-        Rule(rule="self.all(name, name in ['cpu', 'memory'])", message="only cpu and memory can be asked for"),
+        Rule(rule="self.all(name, name in ['cpu', 'memory'])", message="only cpu and memory can be requested"),
     ),
 ]
 
@@ -126,7 +126,7 @@ class ServicePort(Wire, frozen=True, kw_only=True):
     port: Port
     name: Annotated[str, Meta(max_length=63, pattern=f"^$|{LABEL}")] = ""
     protocol: Annotated[str, Meta(extra_json_schema={"enum": ["TCP", "UDP"]})] = "TCP"
-    target_port: Annotated[Port, Meta(description="The container's port; the same as port if not said")] | None = None
+    target_port: Annotated[Port, Meta(description="The container's port; the same as port if not set")] | None = None
 
 
 class WorkloadService(Wire, frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class WorkloadSpec(Wire, frozen=True, kw_only=True):
     RULES: ClassVar = (_names("containers", "container"), _names("resources", "resource"))
 
     containers: Annotated[dict[str, Container], Meta(min_length=1, max_length=10)]
-    profile: Annotated[str, Meta(max_length=63, description="The platform's profile; chosen if not said")] = ""
+    profile: Annotated[str, Meta(max_length=63, description="The platform's profile; chosen if not set")] = ""
     service: WorkloadService | None = None
     resources: Annotated[dict[str, Dependency], Meta(max_length=50)] | None = None
 

@@ -1,4 +1,4 @@
-"""The way of a command into a cluster: opened, greeted, and closed; what a person can mend is one line, exit code 2."""
+"""A command's connection to a cluster: opened, checked and closed. A user's mistake is one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ FORBIDDEN = 403
 EXPIRED = "the token or certificate may have expired"
 INSTALL = "install our kinds: seamark crds | kubectl apply --server-side -f -"
 NOT_SERVED = ("requested resource", "page not found")  # of an API server that does not know a kind, or its group
-MAKE = "make it first"
-ASK = "ask for the right, or choose another user with --context"
+MAKE = "create it first"
+ASK_FOR_ACCESS = "ask for the right, or choose another user with --context"
 
 
 @asynccontextmanager
@@ -28,39 +28,39 @@ async def cluster(kubeconfig: str, context: str, *needed: Resource) -> AsyncIter
     """For commands that end by themselves. `needed` kinds must be served, and readable."""
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
-        await greet(transport, *needed)
+        await check_access(transport, *needed)
         yield transport
     except NoAnswerError as error:
         raise UserError(f"the API server does not answer: {error}", hint=UP) from None
     except Gone as error:
-        if any(words in error.message for words in NOT_SERVED):
+        if any(text in error.message for text in NOT_SERVED):
             raise UserError("this cluster does not have the kind", hint=INSTALL) from None
         raise UserError(error.message, hint=MAKE) from None
     except Refused as error:
-        raise UserError(error.message, hint=ASK if error.code == FORBIDDEN else "") from None
+        raise UserError(error.message, hint=ASK_FOR_ACCESS if error.code == FORBIDDEN else "") from None
     except Retry as error:
         raise UserError(error.message, hint=UP) from None
     finally:
         await transport.close()
 
 
-async def greet(transport: Transport, *needed: Resource) -> None:
+async def check_access(transport: Transport, *needed: Resource) -> None:
     """One request, and one for each kind that is needed: a user without access gets an error at once."""
     try:
         answer = await transport.send(HttpRequest("GET", api_path("/version"), timeout=10))
     except NoAnswerError as error:
         raise UserError(f"the API server does not answer: {error}", hint=UP) from None
     if answer.status == 401:
-        raise UserError("the API server does not know us (401)", hint=EXPIRED)
+        raise UserError("the API server rejected our credentials (401)", hint=EXPIRED)
     for kind in needed:
         answer = await transport.send(HttpRequest("GET", kind.path(), {"limit": "1"}, timeout=10))
         if answer.status == 404:
             raise UserError(f"this cluster has no {kind}", hint=INSTALL)
         if answer.status == 403:
-            raise UserError(explain(answer).message, hint=ASK)
+            raise UserError(explain(answer).message, hint=ASK_FOR_ACCESS)
 
 
-async def at_home(transport: Transport, namespace: str) -> None:
+async def check_namespace(transport: Transport, namespace: str) -> None:
     """The operator's own namespace has its Lease: without it no replica could lead."""
     answer = await transport.send(HttpRequest("GET", Namespace.RESOURCE.path(name=namespace), timeout=10))
     if answer.status == 404:

@@ -47,8 +47,8 @@ class Cluster:
     rules: UpstreamRules = field(default_factory=UpstreamRules)
 
 
-def option(words: str, variable: str = "") -> typer.models.OptionInfo:
-    found: typer.models.OptionInfo = typer.Option(help=words, envvar=f"{PREFIX}{variable}" if variable else None)
+def option(help_text: str, variable: str = "") -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(help=help_text, envvar=f"{PREFIX}{variable}" if variable else None)
     return found
 
 
@@ -127,15 +127,15 @@ async def serve(
     health = HealthServer(_registry(running), lambda: _missing(running, sources))
     on_stop(running.stop)
     wanted: Holder = running if isinstance(running, Agent) else Alone(running)
-    telling = [asyncio.ensure_future(source.run(wanted)) for source in sources]
+    followers = [asyncio.ensure_future(source.run(wanted)) for source in sources]
     try:
         if health_address:
             await health.start(health_address)
-        await _until_stopped(running, telling)
+        await _until_stopped(running, followers)
     finally:
-        for task in telling:
+        for task in followers:
             task.cancel()
-        await asyncio.gather(*telling, return_exceptions=True)
+        await asyncio.gather(*followers, return_exceptions=True)
         await health.close()
         if transport is not None:
             await transport.close()
@@ -154,11 +154,11 @@ class Alone:
         await self._agent.release(name)
 
 
-async def _until_stopped(running: Agent | SdkAgent, telling: Sequence[asyncio.Future[None]]) -> None:
-    """A source that fails ends the agent, with its words."""
+async def _until_stopped(running: Agent | SdkAgent, followers: Sequence[asyncio.Future[None]]) -> None:
+    """A source that fails ends the agent with its error."""
     agent = asyncio.ensure_future(running.run())
     try:
-        done, _ = await asyncio.wait([agent, *telling], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([agent, *followers], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
@@ -172,7 +172,7 @@ async def _cluster(transport: HttpTransport, followed: Cluster) -> ClusterEndpoi
         cluster = await cluster_uid(client)
     except SeamarkError as error:
         hint = "the API server must answer, and let this agent read the namespace kube-system"
-        raise UserError(f"the cluster can't be told ({error.message})", hint=hint) from None
+        raise UserError(f"the cluster can't be identified ({error.message})", hint=hint) from None
     return ClusterEndpoints(client, Random(), cluster, followed.namespace, followed.rules)
 
 
@@ -187,8 +187,8 @@ def _registry(running: Agent | SdkAgent) -> CollectorRegistry:
 
 
 def _missing(running: Agent | SdkAgent, sources: list[Endpoints]) -> list[str]:
-    words = [word for source in sources for word in source.missing()]
-    return words if running.connected.is_set() else [*words, "not connected to the edge"]
+    missing = [entry for source in sources for entry in source.missing()]
+    return missing if running.connected.is_set() else [*missing, "not connected to the edge"]
 
 
 def identity(*, followed: bool) -> str:

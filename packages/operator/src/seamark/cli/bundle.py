@@ -32,8 +32,8 @@ def bundle(
     found = asyncio.run(collected(namespace, kubeconfig, context))
     write(path, found.files)
     typer.echo(f"{path}: {shown(found.files)}")
-    if found.troubles:
-        typer.echo(f"{len(found.troubles)} things could not be read, see not-read.txt in it", err=True)
+    if found.problems:
+        typer.echo(f"{len(found.problems)} things could not be read, see not-read.txt in it", err=True)
 
 
 async def collected(namespace: str, kubeconfig: str, context: str) -> Bundle:

@@ -23,42 +23,42 @@ Shell = Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish."
 
 
 @dataclass(frozen=True)
-class Place:
+class CommandEntry:
     """A command by its words, and what may follow them: each with what it means."""
 
     path: tuple[str, ...]
-    words: tuple[tuple[str, str], ...]
+    completions: tuple[tuple[str, str], ...]
     group: bool
 
     @property
     def plain(self) -> str:
-        return " ".join(word for word, _ in self.words)
+        return " ".join(word for word, _ in self.completions)
 
 
 def completion(shell: Shell) -> None:
     """Print a script that completes our commands: `source <(seamark completion bash)`."""
     if shell not in SCRIPTS:
         raise UserError(f"there is no completion for {shell!r}", hint=f"there are {', '.join(SCRIPTS)}")
-    typer.echo(SCRIPTS[shell](list(every_place())), nl=False)
+    typer.echo(SCRIPTS[shell](list(every_entry())), nl=False)
 
 
-def every_place() -> Iterator[Place]:
+def every_entry() -> Iterator[CommandEntry]:
     from seamark.cli.main import app  # noqa: PLC0415  # it has this command, too
 
-    return places(typer.main.get_command(app))
+    return entries(typer.main.get_command(app))
 
 
-def places(declared: Any, path: tuple[str, ...] = ()) -> Iterator[Place]:
+def entries(declared: Any, path: tuple[str, ...] = ()) -> Iterator[CommandEntry]:
     """Every command of the tree, the outermost first."""
     names = sorted(declared.list_commands(None)) if hasattr(declared, "list_commands") else []
     below = {name: declared.get_command(None, name) for name in names}
-    words = [(name, _first_line(one.help)) for name, one in below.items()]
+    completions = [(name, _first_line(command.help)) for name, command in below.items()]
     if path == ("explain",):
-        words += [(f"{kind.kind.lower()}/", f"a {kind.kind}") for kind in KINDS]
-    words += sorted(_flags(declared))
-    yield Place(path, tuple(words), bool(below))
-    for name, one in below.items():
-        yield from places(one, (*path, name))
+        completions += [(f"{kind.kind.lower()}/", f"a {kind.kind}") for kind in KINDS]
+    completions += sorted(_flags(declared))
+    yield CommandEntry(path, tuple(completions), bool(below))
+    for name, command in below.items():
+        yield from entries(command, (*path, name))
 
 
 def _flags(declared: Any) -> Iterator[tuple[str, str]]:
@@ -73,8 +73,10 @@ def _first_line(text: str | None) -> str:
     return " ".join((text or "").strip().split("\n\n")[0].split())
 
 
-def bash(found: Sequence[Place]) -> str:
-    cases = "".join(f'    "{"".join(f" {word}" for word in one.path)}") words="{one.plain}" ;;\n' for one in found)
+def bash(found: Sequence[CommandEntry]) -> str:
+    cases = "".join(
+        f'    "{"".join(f" {word}" for word in entry.path)}") words="{entry.plain}" ;;\n' for entry in found
+    )
     return f"""# Completes seamark in bash: source <(seamark completion bash)
 _seamark() {{
   local at="" i words=""
@@ -93,12 +95,12 @@ complete -o default -F _seamark {" ".join(PROGRAMS)}
 """
 
 
-def zsh(found: Sequence[Place]) -> str:
+def zsh(found: Sequence[CommandEntry]) -> str:
     cases = "".join(
-        f'    "{"".join(f" {word}" for word in one.path)}")\n      found=(\n'
-        + "".join(f"        {_quoted(_described(word, meaning))}\n" for word, meaning in one.words)
+        f'    "{"".join(f" {word}" for word in entry.path)}")\n      found=(\n'
+        + "".join(f"        {_quoted(_described(word, meaning))}\n" for word, meaning in entry.completions)
         + "      ) ;;\n"
-        for one in found
+        for entry in found
     )
     return f"""#compdef {" ".join(PROGRAMS)}
 # Completes seamark in zsh: source <(seamark completion zsh), after compinit
@@ -118,17 +120,17 @@ compdef _seamark {" ".join(PROGRAMS)}
 """
 
 
-def fish(found: Sequence[Place]) -> str:
-    known = " ".join(_quoted(" ".join(one.path)) for one in found if one.path)
+def fish(found: Sequence[CommandEntry]) -> str:
+    known = " ".join(_quoted(" ".join(entry.path)) for entry in found if entry.path)
     lines = [
         "# Completes seamark in fish: seamark completion fish | source",
         f"set -g __seamark_known {known}",
         FISH.strip(),
     ]
     for program in PROGRAMS:
-        for one in found:
-            at, alone = " ".join(one.path), "-f " * one.group
-            for word, meaning in one.words:
+        for entry in found:
+            at, alone = " ".join(entry.path), "-f " * entry.group
+            for word, meaning in entry.completions:
                 lines.append(
                     f"complete {alone}-c {program} -n '__seamark_at {at}' -a {_quoted(word)} -d {_quoted(meaning)}"
                 )
@@ -147,9 +149,9 @@ end
 """
 
 
-def _known(found: Sequence[Place]) -> str:
+def _known(found: Sequence[CommandEntry]) -> str:
     """All commands, as a pattern."""
-    return " | ".join(f'"{"".join(f" {word}" for word in one.path)}"' for one in found if one.path)
+    return " | ".join(f'"{"".join(f" {word}" for word in entry.path)}"' for entry in found if entry.path)
 
 
 def _described(word: str, meaning: str) -> str:
@@ -162,15 +164,15 @@ def _quoted(text: str) -> str:
     return f"'{plain}'"
 
 
-SCRIPTS: dict[str, Callable[[Sequence[Place]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: dict[str, Callable[[Sequence[CommandEntry]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 def for_kubectl() -> None:
     """What kubectl runs to complete its plugin: the words so far come in, what may follow goes out, a line each."""
-    known = {one.path: one for one in every_place()}
+    known = {entry.path: entry for entry in every_entry()}
     *before, begun = sys.argv[1:] or [""]
     at: tuple[str, ...] = ()
     for word in before:
         at = (*at, word) if (*at, word) in known else at
-    fitting = [f"{word}\t{meaning}" for word, meaning in known[at].words if word.startswith(begun)]
+    fitting = [f"{word}\t{meaning}" for word, meaning in known[at].completions if word.startswith(begun)]
     typer.echo("\n".join([*fitting, NO_FILES]))

@@ -12,15 +12,16 @@ from typing import Annotated
 import typer
 import uvloop
 
-from seamark.cli.access import greet
+from seamark.cli.access import check_access
 from seamark.console.access import Access
-from seamark.console.evidence import Elsewhere, Witness
+from seamark.console.evidence import EvidenceSource, RemoteEvidence
 from seamark.console.graph import graph
 from seamark.console.rows import Board
 from seamark.console.server import Console
 from seamark.explain.meanings import meanings
 from seamark.explain.model import Hop
 from seamark_runtime import log
+from seamark_runtime.api.meta import Key
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.connection import Connection, Load, connect
 from seamark_runtime.http import HttpTransport
@@ -33,7 +34,7 @@ SETTINGS = Settings(leader_election=False, health_address="", workers=1)
 
 Address = Annotated[str, typer.Option("--address", help="Where to serve it.")]
 Operators = Annotated[
-    str, typer.Option("--operators", help="Where operators tell their evidence: HOST:PORT, all addresses of it.")
+    str, typer.Option("--operators", help="Where operators serve their evidence: HOST:PORT, all addresses of it.")
 ]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
@@ -44,27 +45,27 @@ def console(
 ) -> None:
     """Serve the web page: the map of endpoints, live, to users with a Kubernetes token."""
     log.configure("warning")
-    words = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
-    witness = Elsewhere(operators) if operators else None
-    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(words), lambda _: witness))
+    started = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
+    evidence = RemoteEvidence(operators) if operators else None
+    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(started), lambda _: evidence))
 
 
 async def serve(
     address: str,
     load: Load,
     serving: Callable[[], None],
-    witness: Callable[[Access], Witness | None] = lambda _: None,
+    evidence: Callable[[Access], EvidenceSource | None] = lambda _: None,
 ) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
     try:
-        await greet(transport)
-        reports: Collection[Hop] = Collection("console")
-        board = Board(reports, time.time)
-        declared = graph(reports, meanings())
+        await check_access(transport)
+        endpoints: Collection[Key, Hop] = Collection("console")
+        board = Board(endpoints, time.time)
+        declared = graph(endpoints, meanings())
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         access = Access(transport, time.monotonic)
-        page = Console(board, access, as_person(load), lambda: reports.synced, witness(access))
+        page = Console(board, access, as_user(load), lambda: endpoints.synced, evidence(access))
         await page.start(address)
         serving()
         try:
@@ -75,13 +76,13 @@ async def serve(
         await transport.close()
 
 
-def as_person(load: Load) -> Callable[[str], asyncio.Future[Transport]]:
+def as_user(load: Load) -> Callable[[str], asyncio.Future[Transport]]:
     """The same API server with the token of a user, and without our own credentials."""
 
-    def way(token: str) -> asyncio.Future[Transport]:
+    def open_as(token: str) -> asyncio.Future[Transport]:
         async def theirs() -> Connection:
             return replace(await load(), token=token, certificate_pem="", key_pem="")
 
         return asyncio.ensure_future(HttpTransport(theirs).open())
 
-    return way
+    return open_as

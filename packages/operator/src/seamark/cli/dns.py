@@ -16,11 +16,11 @@ from rich.table import Table
 from seamark.api.dns import DNSEndpoint
 from seamark.cli.access import cluster
 from seamark.cli.run import run as operate
-from seamark.families.dns.controller import controllers
-from seamark.families.dns.dryrun import Planned, dry_run, other_subjects
-from seamark.families.dns.once import answered
-from seamark.families.dns.reading import CRD
-from seamark.families.dns.settings import DnsSettings, loaded, provider_of, rules_of, timing_of
+from seamark.families.dns.family import controllers
+from seamark.families.dns.model.entries import CRD
+from seamark.families.dns.oneshot.dryrun import Planned, dry_run, other_subjects
+from seamark.families.dns.oneshot.once import until_reported
+from seamark.families.dns.settings import DnsSettings, loaded, options_of, provider_of, rules_of
 from seamark.providers.dns.webhook_server import MESSAGE, WebhookServer
 from seamark_runtime import log
 from seamark_runtime.client import Client
@@ -72,8 +72,8 @@ def plan(kubeconfig: Kubeconfig = "", context: Context = "") -> None:
 def sync(kubeconfig: Kubeconfig = "", context: Context = "", seconds: Seconds = 300.0) -> None:
     """Sync once and end: 0 if every DNSEndpoint is served, 1 if one is not. It waits for its turn as the leader."""
     left = uvloop.run(_sync(loaded(), kubeconfig, context, seconds))
-    for words in left:
-        typer.echo(words, err=True)
+    for message in left:
+        typer.echo(message, err=True)
     raise typer.Exit(1 if left else 0)
 
 
@@ -106,13 +106,14 @@ async def _plan(settings: DnsSettings, kubeconfig: str, context: str) -> list[Pl
 async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: float) -> list[str]:
     log.configure("warning")
     provider = provider_of(settings)
-    rules = replace(rules_of(settings, provider), hold=0.0)  # it ends before a hold does
-    needed = (DNSEndpoint.RESOURCE,) if CRD in rules.sources and not settings.dns_namespace else ()
+    options = options_of(settings, provider)
+    options = replace(options, rules=replace(options.rules, hold=0.0))  # it ends before a hold does
+    needed = (DNSEndpoint.RESOURCE,) if CRD in options.rules.sources and not settings.dns_namespace else ()
     core = load(Settings, environment=os.environ, flags={})
     try:
         async with cluster(kubeconfig, context, *needed) as transport:
             world = World(transport, SystemClock(), Random(), process_identity())
-            return await _once(Operator(world, controllers(provider, rules, timing_of(settings)), core), seconds)
+            return await _once(Operator(world, controllers(options, provider), core), seconds)
     finally:
         await provider.close()
 
@@ -120,7 +121,7 @@ async def _sync(settings: DnsSettings, kubeconfig: str, context: str, seconds: f
 async def _once(operator: Operator, seconds: float) -> list[str]:
     work = asyncio.get_running_loop().create_task(operator.run())
     try:
-        return await answered(operator, seconds)
+        return await until_reported(operator, seconds)
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

@@ -15,9 +15,9 @@ import typer
 import uvloop
 
 from seamark.cli.flags import with_settings
-from seamark_edge.edge.backup import back_up, put_back, records
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import PREFIX, EdgeSettings
+from seamark_edge.process.backup import back_up, put_back, records
+from seamark_edge.process.server import Edge
 from seamark_edge.wire.files import allow_many_files
 from seamark_edge.wire.memory import keep_buffers
 from seamark_runtime import log
@@ -78,15 +78,15 @@ _own = inspect.signature(command).parameters.values()
 _context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 _group.__doc__ = run.__doc__
 _group.__signature__ = inspect.Signature([_context, *_own])  # type: ignore[attr-defined]  # typer reads it
-_group.__annotations__ = {one.name: one.annotation for one in (_context, *_own)}
+_group.__annotations__ = {parameter.name: parameter.annotation for parameter in (_context, *_own)}
 
 app = typer.Typer(add_completion=False)
 app.callback(invoke_without_command=True)(_group)
 
 STATE = EdgeSettings().state
 State = Annotated[str, typer.Option("--state", envvar=f"{PREFIX}STATE", help="File of the state.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to; standard output if not said.")]
-Input = Annotated[Path | None, typer.Option("--input", "-i", help="Where from; standard input if not said.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to; standard output by default.")]
+Input = Annotated[Path | None, typer.Option("--input", "-i", help="Where from; standard input by default.")]
 Force = Annotated[bool, typer.Option("--force", help="Even if there is a state: it is replaced.")]
 
 

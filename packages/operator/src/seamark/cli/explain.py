@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from seamark.cli.access import ASK, INSTALL
+from seamark.cli.access import ASK_FOR_ACCESS, INSTALL
 from seamark.explain.kinds import split
 from seamark.explain.live import live
 from seamark.explain.meanings import meanings
@@ -29,16 +29,16 @@ from seamark_runtime.errors import UserError
 from seamark_runtime.http import HttpTransport
 
 V = TypeVar("V")
-EVERY = 1.0  # seconds between two looks of `watch`
-MOST_TROUBLES = 20
-WIDEST = 1000
+INTERVAL = 1.0  # seconds between two looks of `watch`
+MAX_PROBLEMS = 20
+MAX_WIDTH = 1000
 
 Target = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The object to explain, for example service/web.")]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Its namespace.")]
 Only = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace; all of them without.")]
 Format = Annotated[Literal["text", "json"], typer.Option("--output", "-o", help="For a person, or for a program.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show every condition, also those that are well.")]
-AskedOperator = Annotated[
+OperatorUrl = Annotated[
     str,
     typer.Option(
         "--operator",
@@ -55,7 +55,7 @@ def explain(  # noqa: PLR0913, PLR0917  one parameter per option
     namespace: Namespace = "default",
     output: Format = "text",
     verbose: Verbose = False,
-    operator: AskedOperator = "",
+    operator: OperatorUrl = "",
     kubeconfig: Kubeconfig = "",
     context: Context = "",
 ) -> None:
@@ -94,7 +94,7 @@ def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig
 
 def screen() -> Console:
     """As wide as the terminal; where there is none, nothing is cut off."""
-    return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else WIDEST)
+    return Console(soft_wrap=True, highlight=False, width=None if sys.stdout.isatty() else MAX_WIDTH)
 
 
 def check(found: Summary) -> None:
@@ -102,7 +102,7 @@ def check(found: Summary) -> None:
     if not found.installed:
         raise UserError("this cluster has none of Seamark's kinds", hint=INSTALL)
     if not found.readable:
-        raise UserError("you may not list any of Seamark's kinds", hint=ASK)
+        raise UserError("you may not list any of Seamark's kinds", hint=ASK_FOR_ACCESS)
 
 
 def watch(namespace: Only = "", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
@@ -119,7 +119,7 @@ async def follow(namespace: str, kubeconfig: str, context: str) -> None:
                 found = await summarise(Reader(transport), namespace)
                 check(found)
                 live.update(table(found), refresh=True)
-                await asyncio.sleep(EVERY)
+                await asyncio.sleep(INTERVAL)
     finally:
         await transport.close()
 
@@ -145,10 +145,10 @@ class Changes:
             typer.echo(self._last)
 
 
-async def reading(load: Load, ask: Callable[[Reader], Awaitable[V]]) -> V:
+async def reading(load: Load, query: Callable[[Reader], Awaitable[V]]) -> V:
     transport = await HttpTransport(load).open()
     try:
-        return await ask(Reader(transport))
+        return await query(Reader(transport))
     finally:
         await transport.close()
 
@@ -162,23 +162,23 @@ def table(found: Summary) -> RenderableType:
             for count, style in zip(counts, ("green", "bold red", "yellow"), strict=True)
         ]
         made.add_row(row.family, row.resource.kind, row.namespace, *shown)
-    return Group(made, *_rivals(found), *_troubles(found), *_hidden(found))
+    return Group(made, *_competing(found), *_problems(found), *_hidden(found))
 
 
-def _rivals(found: Summary) -> list[Text]:
-    return [Text(), *(Text(f"! {words}", style="bold red") for words in found.rivals)] if found.rivals else []
+def _competing(found: Summary) -> list[Text]:
+    return [Text(), *(Text(f"! {note}", style="bold red") for note in found.competing)] if found.competing else []
 
 
-def _troubles(found: Summary) -> list[Text]:
-    lines = [Text()] if found.troubles else []
-    for trouble in found.troubles[:MOST_TROUBLES]:
-        mark, style = MARK[trouble.truth]
-        line = Text(f"{mark} {trouble.resource.kind} {trouble.key}", style=style)
-        lines.append(line.append(f"  {trouble.words}", style="default not bold"))
-    if len(found.troubles) > MOST_TROUBLES:
-        lines.append(Text(f"and {len(found.troubles) - MOST_TROUBLES} more", style="dim"))
-    if found.troubles:
-        first = found.troubles[0]
+def _problems(found: Summary) -> list[Text]:
+    lines = [Text()] if found.problems else []
+    for problem in found.problems[:MAX_PROBLEMS]:
+        mark, style = MARK[problem.truth]
+        line = Text(f"{mark} {problem.resource.kind} {problem.key}", style=style)
+        lines.append(line.append(f"  {problem.message}", style="default not bold"))
+    if len(found.problems) > MAX_PROBLEMS:
+        lines.append(Text(f"and {len(found.problems) - MAX_PROBLEMS} more", style="dim"))
+    if found.problems:
+        first = found.problems[0]
         where = f" -n {first.key.namespace}" if first.key.namespace else ""
         lines.append(Text(f"Why: seamark explain {first.resource.kind.lower()}/{first.key.name}{where}", style="dim"))
     return lines
@@ -200,9 +200,9 @@ def as_json(found: Summary) -> dict[str, Any]:
         }
         for row in found.rows
     ]
-    troubles = [
-        {"kind": one.resource.kind, **one.key._asdict(), "truth": one.truth.value, "words": one.words}
-        for one in found.troubles
+    problems = [
+        {"kind": problem.resource.kind, **problem.key._asdict(), "truth": problem.truth.value, "words": problem.message}
+        for problem in found.problems
     ]
     hidden = [str(kind) for kind in found.hidden]
-    return {"rows": rows, "troubles": troubles, "hidden": hidden, "rivals": list(found.rivals)}
+    return {"rows": rows, "troubles": problems, "hidden": hidden, "rivals": list(found.competing)}

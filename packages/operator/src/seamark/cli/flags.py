@@ -23,17 +23,19 @@ def with_settings(shape: type[S], run: Callable[[S], None], prefix: str = PREFIX
 
     parameters = [_parameter("settings", str, "", "A file of settings, in YAML", "--settings", f"{prefix}SETTINGS")]
     for field in declared(shape, prefix):
-        words = f"{field.description} (default {_shown(field.default)}; {field.variable})"
+        description = f"{field.description} (default {_shown(field.default)}; {field.variable})"
         flag = f"{field.flag}/--no-{field.flag[2:]}" if field.type is bool else field.flag
-        parameters.append(_parameter(field.name, field.type | None, None, words, flag))
+        parameters.append(_parameter(field.name, field.type | None, None, description, flag))
     command.__doc__ = run.__doc__
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 
-def _parameter(name: str, type_: Any, default: Any, words: str, flag: str, variable: str = "") -> inspect.Parameter:
-    option = typer.Option(flag, help=words, envvar=variable or None, show_default=False)
+def _parameter(
+    name: str, type_: Any, default: Any, description: str, flag: str, variable: str = ""
+) -> inspect.Parameter:
+    option = typer.Option(flag, help=description, envvar=variable or None, show_default=False)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[type_, option])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 import uvloop
 
-from seamark.cli.access import greet
+from seamark.cli.access import check_access
 from seamark.cli.flags import with_settings
 from seamark_edge.forwarder.forwarder import Forwarder
 from seamark_edge.forwarder.settings import ForwarderSettings
@@ -27,7 +27,7 @@ def run(settings: ForwarderSettings) -> None:
 async def serve(settings: ForwarderSettings) -> None:
     transport = await HttpTransport(connect(settings.kubeconfig, settings.context)).open()
     try:
-        await greet(transport)
+        await check_access(transport)
     except BaseException:
         await transport.close()
         raise

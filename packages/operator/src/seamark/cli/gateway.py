@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from seamark.cli.access import cluster
-from seamark.families.gateway.bundle import definitions, keeps
+from seamark.gatewayapi.bundle import definitions, keeps
 from seamark.lifecycle.definitions import DEFINITION
 from seamark_edge.dataplane.envoy import binary
 from seamark_runtime.client import Client
@@ -40,10 +40,10 @@ def crds(
 async def _install(found: list[dict[str, Any]], kubeconfig: str, context: str) -> list[str]:
     async with cluster(kubeconfig, context) as transport:
         client = Client(transport, manager="seamark")
-        return [await _one(client, one) for one in found]
+        return [await _install_definition(client, definition) for definition in found]
 
 
-async def _one(client: Client, published: dict[str, Any]) -> str:
+async def _install_definition(client: Client, published: dict[str, Any]) -> str:
     name = published["metadata"]["name"]
     path = DEFINITION.path(name=name)
     answer = await client.transport.send(HttpRequest("GET", path, timeout=10))

@@ -30,8 +30,10 @@ Edge = Annotated[bool, typer.Option("--edge", help="Also the Secret of an edge i
 EdgeHost = Annotated[str, typer.Option("--edge-host", help="The name by which that edge is known outside.")]
 Objects = Annotated[Path | None, typer.Option("--objects", help="Manifests to apply when the kinds are there.")]
 Split = Annotated[bool, typer.Option("--split", help="Each family has a Deployment of its own.")]
-Policy = Annotated[str, typer.Option("--policy", help="Delete: give back what is outside. Retain: leave it there.")]
-Within = Annotated[float, typer.Option("--within", help="Seconds to wait for those outside; then it goes on.")]
+Policy = Annotated[str, typer.Option("--policy", help="Delete: remove remote objects. Retain: keep them.")]
+Within = Annotated[
+    float, typer.Option("--within", help="Seconds to wait for remote systems; then it continues without them.")
+]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use; inside a pod none is needed.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
@@ -53,7 +55,7 @@ def install(  # noqa: PLR0913, PLR0917  one parameter per option
     wanted = chosen(_names(families))
     found = definitions.marked(crd for family in wanted for crd in family.crds)
     if gateway_api:
-        found += [one for family in wanted for one in family.published()]
+        found += [definition for family in wanted for definition in family.published()]
     documents = read(objects) if objects is not None else []
     place = Installation(name, namespace)
     xds = any(family.name == "gateway" for family in wanted)
@@ -82,14 +84,14 @@ def uninstall(  # noqa: PLR0913, PLR0917  one parameter per option
     kubeconfig: Kubeconfig = "",
     context: Context = "",
 ) -> None:
-    """Stop the control plane and let everything go: what is outside is given back, no finalizer of ours stays."""
+    """Stop the control plane and release everything: remote objects are removed, and no finalizer of ours stays."""
     log.configure("info")
     plan = Installation(name, namespace, split=split).leaving(chosen(_names(families)), policy, within)
     os.environ["SEAMARK_LB_DRAIN"] = policy  # the family gets the settings of its operator
 
     async def work(transport: HttpTransport) -> None:
-        for words in await leave(transport, plan):
-            typer.echo(f"let go without an answer from outside: {words}", err=True)
+        for line in await leave(transport, plan):
+            typer.echo(f"released without a response from the remote side: {line}", err=True)
         typer.echo("everything is released; users' objects and the definitions of their kinds stay")
 
     asyncio.run(_with(kubeconfig, context, work))
@@ -97,7 +99,7 @@ def uninstall(  # noqa: PLR0913, PLR0917  one parameter per option
 
 def _names(text: str) -> list[str]:
     """Without a choice all that are for use; the sample is for reading."""
-    return [one for one in text.split(",") if one] or [name for name in FAMILIES if name != "sample"]
+    return [name for name in text.split(",") if name] or [name for name in FAMILIES if name != "sample"]
 
 
 async def _with(kubeconfig: str, context: str, work: Callable[[HttpTransport], Awaitable[None]]) -> None:

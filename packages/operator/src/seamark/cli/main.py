@@ -9,13 +9,13 @@ import importlib
 import sys
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-import seamark
 from seamark_runtime.errors import SeamarkError, UserError
 
 # Where the function or group of commands of each is.
@@ -85,7 +85,7 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, add_completion=False, help
 
 def version(wanted: bool) -> None:
     if wanted:
-        typer.echo(seamark.__version__)
+        typer.echo(distribution_version("seamark"))
         raise typer.Exit
 
 

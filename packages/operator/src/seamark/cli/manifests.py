@@ -17,7 +17,7 @@ from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
 from seamark_runtime.untrusted.names import InvalidName, NameRule, api_root
 
 MANAGER = "seamark-dev"
-PATIENCE = 10.0  # seconds that a kind may take to be served after its definition was applied
+SERVED_TIMEOUT = 10.0  # seconds that a kind may take to be served after its definition was applied
 
 
 def read(file: Path) -> list[dict[str, Any]]:
@@ -25,9 +25,9 @@ def read(file: Path) -> list[dict[str, Any]]:
         documents = decode_all_yaml(file.read_text())
     except (Malformed, UnicodeDecodeError) as error:
         raise UserError(f"{file}: {error}") from None
-    found = [one for one in documents if one is not None]
-    for one in found:
-        if not isinstance(one, dict) or not one.get("apiVersion") or not one.get("kind"):
+    found = [document for document in documents if document is not None]
+    for document in found:
+        if not isinstance(document, dict) or not document.get("apiVersion") or not document.get("kind"):
             raise UserError(f"{file} has a document without apiVersion and kind")
     return found
 
@@ -42,9 +42,9 @@ class Applier:
 
     async def apply(self, documents: Iterable[dict[str, Any]]) -> None:
         for document in documents:
-            await self._one(document)
+            await self._apply(document)
 
-    async def _one(self, document: dict[str, Any]) -> None:
+    async def _apply(self, document: dict[str, Any]) -> None:
         resource = await self.known(document["apiVersion"], document["kind"])
         meta = document.get("metadata") or {}
         try:
@@ -60,13 +60,15 @@ class Applier:
     async def known(self, api_version: str, kind: str) -> Resource:
         """Where the kind is served. A kind that was just defined is waited for."""
         group, _, version = api_version.rpartition("/")
-        deadline = asyncio.get_running_loop().time() + PATIENCE
+        deadline = asyncio.get_running_loop().time() + SERVED_TIMEOUT
         while (found := self._resources.get((api_version, kind))) is None:
             answer = await self._transport.send(HttpRequest("GET", api_root(group, version)))
             if answer.status == 200:
-                for one in msgspec.json.decode(answer.body)["resources"]:
-                    if "/" not in one["name"]:
-                        served = Resource(group, version, one["kind"], one["name"], one["namespaced"], NameRule.SEGMENT)
+                for entry in msgspec.json.decode(answer.body)["resources"]:
+                    if "/" not in entry["name"]:
+                        served = Resource(
+                            group, version, entry["kind"], entry["name"], entry["namespaced"], NameRule.SEGMENT
+                        )
                         self._resources[(api_version, served.kind)] = served
             if (api_version, kind) not in self._resources:
                 if asyncio.get_running_loop().time() > deadline:

@@ -20,11 +20,11 @@ Account = Annotated[
 
 def command(names: Names = None, namespace: Namespace = "seamark-system", account: Account = "seamark") -> None:
     """Print ValidatingAdmissionPolicies: only the operator may change the status fields of these families."""
-    documents = fence(chosen(names or list(FAMILIES)), namespace, account)
+    documents = status_policies(chosen(names or list(FAMILIES)), namespace, account)
     typer.echo("---\n".join(yaml.safe_dump(document, sort_keys=False) for document in documents), nl=False)
 
 
-def fence(families: tuple[Family, ...], namespace: str, account: str = "seamark") -> list[dict[str, Any]]:
+def status_policies(families: tuple[Family, ...], namespace: str, account: str = "seamark") -> list[dict[str, Any]]:
     found: dict[str, tuple[Declaration, ...]] = {}
     for family in families:
         user = f"system:serviceaccount:{namespace}:{account.replace('{family}', family.name)}"

@@ -18,7 +18,7 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The operator'
 RBAC = "rbac.authorization.k8s.io"
 
 Console = Annotated[bool, typer.Option("--console", help="With the rights of the console that the operator serves.")]
-Evidence = Annotated[bool, typer.Option("--evidence", help="With the rights for the evidence that it tells a console.")]
+Evidence = Annotated[bool, typer.Option("--evidence", help="With the rights for serving evidence to a console.")]
 
 
 def roles(
@@ -52,8 +52,8 @@ def leader_role(namespace: str) -> list[dict[str, Any]]:
     return role("seamark-leader", leader_grants(), namespace, namespace)
 
 
-def role(name: str, found: set[Grant], where: str, home: str) -> list[dict[str, Any]]:
-    """A role in the namespace `where` (everywhere if empty), bound to the account that lives at `home`."""
+def role(name: str, found: set[Grant], where: str, account_namespace: str) -> list[dict[str, Any]]:
+    """A role in the namespace `where` (everywhere if empty), bound to the account in `account_namespace`."""
     kind = "Role" if where else "ClusterRole"
     metadata = {"name": name} | ({"namespace": where} if where else {})
     made = {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": metadata, "rules": rules(found)}
@@ -62,6 +62,6 @@ def role(name: str, found: set[Grant], where: str, home: str) -> list[dict[str, 
         "kind": f"{kind}Binding",
         "metadata": metadata,
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": "seamark", "namespace": home}],
+        "subjects": [{"kind": "ServiceAccount", "name": "seamark", "namespace": account_namespace}],
     }
     return [made, bound]

@@ -13,11 +13,11 @@ from random import Random
 import uvloop
 
 from seamark.cli import console
-from seamark.cli.access import at_home, greet
+from seamark.cli.access import check_access, check_namespace
 from seamark.cli.families import chosen
 from seamark.cli.flags import with_settings
 from seamark.console.access import Access
-from seamark.console.evidence import Here, witnessing
+from seamark.console.evidence import LocalEvidence, evidence_application
 from seamark_runtime import log
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.connection import Load, connect
@@ -43,28 +43,28 @@ async def serve(settings: Settings, load: Load) -> None:
     families = chosen(settings.families)
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
-        await greet(transport)
+        await check_access(transport)
         if settings.leader_election and "KUBERNETES_SERVICE_HOST" not in os.environ:  # a Pod has its namespace
-            await at_home(transport, settings.namespace)
-        controllers = [one for family in families for one in family.controllers()]
+            await check_namespace(transport, settings.namespace)
+        controllers = [controller for family in families for controller in family.controllers()]
         world = World(transport, SystemClock(), Random(), process_identity())
         operator = Operator(world, controllers, settings)
-        async with showing(operator, settings, load), telling(operator, settings, transport):
+        async with console_served(operator, settings, load), evidence_served(operator, settings, transport):
             await supervise(operator, settings)
     finally:
         await transport.close()
 
 
 @contextlib.asynccontextmanager
-async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIterator[None]:
+async def console_served(operator: Operator, settings: Settings, load: Load) -> AsyncIterator[None]:
     """The console beside the operator, if it is configured. If it can't be served, the operator ends with that
     error."""
     if not settings.console:
         yield
         return
     up = asyncio.Event()
-    witness = partial(Here, evidence=partial(evidence, operator))
-    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, witness))
+    source = partial(LocalEvidence, evidence=partial(evidence, operator))
+    page = asyncio.ensure_future(console.serve(settings.console, load, up.set, source))
     starting = asyncio.ensure_future(up.wait())
     await asyncio.wait((page, starting), return_when=asyncio.FIRST_COMPLETED)
     starting.cancel()
@@ -78,12 +78,12 @@ async def showing(operator: Operator, settings: Settings, load: Load) -> AsyncIt
 
 
 @contextlib.asynccontextmanager
-async def telling(operator: Operator, settings: Settings, transport: Transport) -> AsyncIterator[None]:
+async def evidence_served(operator: Operator, settings: Settings, transport: Transport) -> AsyncIterator[None]:
     """The evidence alone, if it is configured: for a console in another process."""
     site = Site("evidence", "choose another with --evidence, or an empty one for none")
     if settings.evidence:
         access = Access(transport, time.monotonic)
-        await site.open(witnessing(access, partial(evidence, operator)), settings.evidence)
+        await site.open(evidence_application(access, partial(evidence, operator)), settings.evidence)
     try:
         yield
     finally:

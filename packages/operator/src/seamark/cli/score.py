@@ -11,8 +11,9 @@ import yaml
 
 from seamark.api.score import Workload
 from seamark.cli.access import cluster
-from seamark.families.score.authority import documents
-from seamark.families.score.file import read
+from seamark.families.score.authority.roles import documents
+from seamark.families.score.family import SCORE
+from seamark.families.score.scorefile.conversion import read
 from seamark_runtime.api.meta import Key
 from seamark_runtime.client import Client
 from seamark_runtime.errors import UserError
@@ -21,8 +22,8 @@ MANAGER = "score"
 
 app = typer.Typer(no_args_is_help=True, help="From a Score file to a Workload.")
 
-Files = Annotated[list[Path], typer.Option("--file", "-f", help="A Score file; may be said several times.")]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Where it lives, if its file does not say.")]
+Files = Annotated[list[Path], typer.Option("--file", "-f", help="A Score file; may be given several times.")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Its namespace, if the file names none.")]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
@@ -37,7 +38,7 @@ def generate(files: Files, namespace: Namespace = "") -> None:
 @app.command()
 def authority(namespace: Namespace = "score-system") -> None:
     """Print the accounts, roles and admission policies of the Score controllers, ready for `kubectl apply -f -`."""
-    printed = yaml.safe_dump_all(documents(namespace), sort_keys=False, explicit_start=True)
+    printed = yaml.safe_dump_all(documents(SCORE, namespace), sort_keys=False, explicit_start=True)
     typer.echo(printed, nl=False)
 
 
@@ -49,7 +50,7 @@ def apply(files: Files, namespace: Namespace = "", kubeconfig: Kubeconfig = "", 
 
 
 def placed(manifest: dict[str, Any], namespace: str, otherwise: str = "") -> dict[str, Any]:
-    """In the namespace that its file or the command line names; both must be of one mind."""
+    """In the namespace that its file or the command line names; both must agree."""
     metadata = manifest["metadata"]
     own = metadata.get("namespace", "")
     if own and namespace and own != namespace:

@@ -1,9 +1,9 @@
-"""Who is asking, and what may they see: answered by the API server, remembered for a minute.
+"""Authentication and authorization of users by the API server, cached for a minute.
 
 - A user sends a Kubernetes token. A TokenReview identifies the user; SubjectAccessReviews decide what the user may
   read.
 - One review is enough for a user who may list a kind in all namespaces; for others there is one per namespace.
-- Only definite answers are remembered. Without one (`Undecided`) nothing is shown, and the next request asks again.
+- Only definite answers are cached. Without one (`Undecided`) nothing is shown, and the next request asks again.
 - Reviews run a few at a time, and unknown tokens have a budget (`budget`): a client without a valid token costs next
   to nothing.
 """
@@ -30,11 +30,11 @@ from seamark_runtime.untrusted.names import ApiPath, api_path
 K = TypeVar("K")
 V = TypeVar("V")
 
-REMEMBERED = 60.0
+CACHE_SECONDS = 60.0
 TIMEOUT = 10.0
-AT_ONCE = 4  # reviews that are under way at the same time
-MOST = 50_000  # answers that are remembered, of each kind
-LONGEST_TOKEN = 16 * 1024
+MAX_CONCURRENT_REVIEWS = 4  # reviews in flight
+MAX_ENTRIES = 50_000  # cached answers of each kind
+MAX_TOKEN_LENGTH = 16 * 1024
 TOKENS = api_path("/apis/authentication.k8s.io/v1/tokenreviews")
 REVIEWS = api_path("/apis/authorization.k8s.io/v1/subjectaccessreviews")
 
@@ -49,67 +49,67 @@ class Undecided(Retry):
 
 
 @dataclass(frozen=True)
-class Person:
+class User:
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
 
 
 class Access:
-    """Answers are kept for `REMEMBERED` seconds: a right that is withdrawn is gone by then."""
+    """Reviews are cached for `CACHE_SECONDS`: a revoked right is gone by then."""
 
     def __init__(self, transport: Transport, now: Callable[[], float], budget: Budget | None = None) -> None:
         self._transport = transport
         self._budget = budget or Budget(now)
-        self._people: Remembered[str, Person | None] = Remembered(now)
-        self._rights: Remembered[tuple[Person, str, str, str], bool] = Remembered(now)
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._users: ExpiringCache[str, User | None] = ExpiringCache(now)
+        self._rights: ExpiringCache[tuple[User, str, str, str], bool] = ExpiringCache(now)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_REVIEWS)
 
-    async def person(self, token: str, source: str | None = None) -> Person | None:
+    async def user(self, token: str, source: str | None = None) -> User | None:
         """The user of this token; None if it is not valid. `source` is charged for an unknown token."""
-        if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+        if not token or len(token) > MAX_TOKEN_LENGTH or not token.isascii() or not token.isprintable():
             return None
-        mark = hashlib.sha256(token.encode()).hexdigest()
-        if (known := self._people.get(mark)) is not None:
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        if (known := self._users.get(digest)) is not None:
             return known[0]
         if source is not None:
             self._budget.take(source)
-        async with self._places:
-            [person] = self._people.get(mark) or self._people.put(mark, await self._whose(token))
-        if source is not None and person is not None:
+        async with self._slots:
+            [user] = self._users.get(digest) or self._users.put(digest, await self._authenticate(token))
+        if source is not None and user is not None:
             self._budget.give_back(source)
-        return person
+        return user
 
-    async def may_read(self, person: Person, resource: Resource, namespace: str) -> bool:
-        if await self._may(person, "list", resource, ""):
+    async def may_read(self, user: User, resource: Resource, namespace: str) -> bool:
+        if await self._may(user, "list", resource, ""):
             return True
-        return bool(namespace) and await self._may(person, "get", resource, namespace)
+        return bool(namespace) and await self._may(user, "get", resource, namespace)
 
-    async def readable(self, person: Person, wanted: set[tuple[Resource, str]]) -> set[tuple[Resource, str]]:
+    async def readable(self, user: User, requested: set[tuple[Resource, str]]) -> set[tuple[Resource, str]]:
         """Which of these (kind, namespace) the person may read."""
-        places = sorted(wanted)
-        answers = await asyncio.gather(*(self.may_read(person, *place) for place in places))
-        return {place for place, allowed in zip(places, answers, strict=True) if allowed}
+        ordered = sorted(requested)
+        answers = await asyncio.gather(*(self.may_read(user, *entry) for entry in ordered))
+        return {entry for entry, allowed in zip(ordered, answers, strict=True) if allowed}
 
-    async def _whose(self, token: str) -> Person | None:
+    async def _authenticate(self, token: str) -> User | None:
         spec = {"token": token}
         status = await self._review(TOKENS, "authentication.k8s.io/v1", "TokenReview", spec)
         if not status.get("authenticated"):
             return None
         user = status.get("user") or {}
-        return Person(user.get("username", ""), user.get("uid", ""), tuple(user.get("groups") or ()))
+        return User(user.get("username", ""), user.get("uid", ""), tuple(user.get("groups") or ()))
 
-    async def _may(self, person: Person, verb: str, resource: Resource, namespace: str) -> bool:
-        at = (person, verb, str(resource), namespace)
-        if (known := self._rights.get(at)) is not None:
+    async def _may(self, person: User, verb: str, resource: Resource, namespace: str) -> bool:
+        question = (person, verb, str(resource), namespace)
+        if (known := self._rights.get(question)) is not None:
             return known[0]
         attributes = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
-        who = {"user": person.name, "uid": person.uid, "groups": person.groups}
-        async with self._places:
-            if (known := self._rights.get(at)) is None:
-                spec = {**who, "resourceAttributes": attributes}
+        subject = {"user": person.name, "uid": person.uid, "groups": person.groups}
+        async with self._slots:
+            if (known := self._rights.get(question)) is None:
+                spec = {**subject, "resourceAttributes": attributes}
                 status = await self._review(REVIEWS, "authorization.k8s.io/v1", "SubjectAccessReview", spec)
-                known = self._rights.put(at, bool(status.get("allowed")))
+                known = self._rights.put(question, bool(status.get("allowed")))
         return known[0]
 
     async def _review(self, path: ApiPath, api_version: str, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -125,24 +125,24 @@ class Access:
         return status
 
 
-class Remembered(Generic[K, V]):
-    """Values that count for `REMEMBERED` seconds, at most `MOST` of them; the oldest go first."""
+class ExpiringCache(Generic[K, V]):
+    """Values that are valid for `CACHE_SECONDS`, at most `MAX_ENTRIES` of them; the oldest are evicted first."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._kept: OrderedDict[K, tuple[float, V]] = OrderedDict()  # in the order in which they expire
+        self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()  # in the order in which they expire
 
     def get(self, key: K) -> tuple[V] | None:
-        found = self._kept.get(key)
+        found = self._entries.get(key)
         return None if found is None or found[0] < self._now() else (found[1],)
 
     def put(self, key: K, value: V) -> tuple[V]:
         now = self._now()
-        self._kept.pop(key, None)
-        self._kept[key] = (now + REMEMBERED, value)
-        while len(self._kept) > MOST or next(iter(self._kept.values()))[0] < now:
-            self._kept.popitem(last=False)
+        self._entries.pop(key, None)
+        self._entries[key] = (now + CACHE_SECONDS, value)
+        while len(self._entries) > MAX_ENTRIES or next(iter(self._entries.values()))[0] < now:
+            self._entries.popitem(last=False)
         return (value,)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)

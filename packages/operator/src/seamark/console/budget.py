@@ -1,9 +1,9 @@
-"""How often unknown tokens may be asked about: anonymous requests must not become load of the API server.
+"""A rate limit for unknown tokens: anonymous requests must not become load on the API server.
 
 - Every source has a few attempts with unknown tokens; an attempt with a valid one is returned. Attempts are refilled
   with time.
 - All sources together have a rate that the API server does not notice.
-- What is remembered is bounded: of many sources the oldest are forgotten.
+- The memory is bounded: of many sources the oldest are dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ipaddress import IPv6Address, ip_address
 
 from seamark_runtime.errors import Retry
 
-MOST_SOURCES = 10_000
+MAX_SOURCES = 10_000
 
 
 class TooManyAttempts(Retry):
@@ -42,13 +42,13 @@ class Bucket:
 class Budget:
     now: Callable[[], float]
     per_source: tuple[float, float] = (10.0, 1 / 6)  # at once, and a second
-    in_all: tuple[float, float] = (100.0, 20.0)
+    overall: tuple[float, float] = (100.0, 20.0)
     _sources: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)  # the least recently seen first
     _all: Bucket | None = None
 
     def take(self, source: str) -> None:
         """One attempt of this source; `TooManyAttempts` if it has none left, or the total is used up."""
-        buckets = (self._of(group_of(source)), self._everybody())
+        buckets = (self._of(group_of(source)), self._total())
         wait = max(bucket.wait(self.now()) for bucket in buckets)
         if wait > 0:
             raise TooManyAttempts("too many attempts with unknown tokens", after=wait)
@@ -56,20 +56,20 @@ class Budget:
             bucket.level -= 1
 
     def give_back(self, source: str) -> None:
-        """The token was a good one."""
+        """The token was valid."""
         bucket = self._of(group_of(source))
         bucket.level = min(bucket.size, bucket.level + 1)
 
     def _of(self, source: str) -> Bucket:
         bucket = self._sources.setdefault(source, self._new(self.per_source))
         self._sources.move_to_end(source)
-        while len(self._sources) > MOST_SOURCES:
+        while len(self._sources) > MAX_SOURCES:
             self._sources.popitem(last=False)
         return bucket
 
-    def _everybody(self) -> Bucket:
+    def _total(self) -> Bucket:
         if self._all is None:
-            self._all = self._new(self.in_all)
+            self._all = self._new(self.overall)
         return self._all
 
     def _new(self, limits: tuple[float, float]) -> Bucket:

@@ -15,24 +15,24 @@ from typing import Protocol
 import msgspec
 from aiohttp import web
 
-from seamark.console.access import Access, Person
-from seamark.console.asking import PERSON, TOKEN, application, problem, told
+from seamark.console.access import Access, User
+from seamark.console.authentication import TOKEN, USER, application, error_response, json_response
 from seamark.console.disclosure import Disclosure
 from seamark.explain import kinds
-from seamark.explain.live import MOST, Known, Place, ask
+from seamark.explain.live import MAX_OBJECTS, KnownEvidence, ObjectRef, request_evidence
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.errors import Retry, UserError
 from seamark_runtime.evidence import STANDS_BY
 from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
 
 PATH = "/api/evidence"
-QUESTION = Limits(size=2**20, depth=10)
-PATIENCE = 1.5  # of a console for an operator: less than the timeout of the console's client
+REQUEST_LIMITS = Limits(size=2**20, depth=10)
+TIMEOUT = 1.5  # of a console for an operator: less than the timeout of the console's client
 
-Evidence = Callable[[Resource, Key], list[str]]  # what the operator knows of an object, in words
+Evidence = Callable[[Resource, Key], list[str]]  # what the operator knows of an object, one line per fact
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ObjectQuery(msgspec.Struct, frozen=True):
     """An object of which the evidence is requested."""
 
     kind: str
@@ -40,26 +40,26 @@ class Asked(msgspec.Struct, frozen=True):
     namespace: str = ""
 
 
-class Witness(Protocol):
-    """Knows what is behind the conditions of objects."""
+class EvidenceSource(Protocol):
+    """Provides the evidence behind the conditions of objects."""
 
-    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
+    async def evidence_of(self, token: str, user: User, objects: Sequence[ObjectRef]) -> KnownEvidence:
         """For this user, of these objects; `Retry` if no operator can be reached."""
 
 
-class Here:
-    """The operator runs in this very program."""
+class LocalEvidence:
+    """The evidence of an operator in this process."""
 
     def __init__(self, access: Access, evidence: Evidence) -> None:
         self._access = access
         self._evidence = evidence
 
-    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
-        return await Disclosure(self._access, person).evidence(places, self._evidence)
+    async def evidence_of(self, token: str, user: User, objects: Sequence[ObjectRef]) -> KnownEvidence:
+        return await Disclosure(self._access, user).evidence(objects, self._evidence)
 
 
-class Elsewhere:
-    """Operators at all addresses of a name, for example of a headless Service."""
+class RemoteEvidence:
+    """The evidence of operators at all addresses of a name, for example of a headless Service."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -67,28 +67,28 @@ class Elsewhere:
             raise UserError(f"{address!r} is no address of operators", hint="write HOST:PORT")
         self._host, self._port = host.strip("[]"), int(port)
 
-    async def tell(self, token: str, person: Person, places: Sequence[Place]) -> Known:
+    async def evidence_of(self, token: str, user: User, objects: Sequence[ObjectRef]) -> KnownEvidence:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 urls = await self._urls()
         except (OSError, TimeoutError) as error:
-            raise self._nobody(error) from None
-        answers = await asyncio.gather(*(self._ask(url, token, places) for url in urls))
-        known = [one for one in answers if not isinstance(one, Retry)]
+            raise self._unavailable(error) from None
+        answers = await asyncio.gather(*(self._request(url, token, objects) for url in urls))
+        known = [evidence for evidence in answers if not isinstance(evidence, Retry)]
         if not known:
-            raise self._nobody(*answers)
-        return {place: _of_who_leads([one.get(place, ()) for one in known]) for place in places}
+            raise self._unavailable(*answers)
+        return {obj: _of_leaders([evidence.get(obj, ()) for evidence in known]) for obj in objects}
 
-    async def _ask(self, url: str, token: str, places: Sequence[Place]) -> Known | Retry:
+    async def _request(self, url: str, token: str, objects: Sequence[ObjectRef]) -> KnownEvidence | Retry:
         """An operator that is gone or hangs does not delay the evidence of others."""
         try:
-            return await ask(url, token, places, PATIENCE)
-        except Retry as trouble:
-            return trouble
+            return await request_evidence(url, token, objects, TIMEOUT)
+        except Retry as error:
+            return error
 
-    def _nobody(self, *troubles: object) -> Retry:
-        words = "; ".join(dict.fromkeys(str(trouble) or "no answer in time" for trouble in troubles))
-        return Retry(f"no operator can be asked at {self._host}:{self._port}: {words}")
+    def _unavailable(self, *errors: object) -> Retry:
+        reasons = "; ".join(dict.fromkeys(str(error) or "no answer in time" for error in errors))
+        return Retry(f"no operator responds at {self._host}:{self._port}: {reasons}")
 
     async def _urls(self) -> list[str]:
         found = await asyncio.get_running_loop().getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
@@ -96,34 +96,34 @@ class Elsewhere:
         return [f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}" for host in hosts]
 
 
-def _of_who_leads(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Families may run apart, each with a leader of its own: what all leaders know; of those who stand by, one."""
+def _of_leaders(answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The evidence of all leaders (each family may have its own); without a leader, that of one standby replica."""
     leaders = [line for lines in answers if STANDS_BY not in lines for line in lines]
     return tuple(leaders) if leaders else max(answers, key=len)
 
 
-def witnessing(access: Access, evidence: Evidence) -> web.Application:
+def evidence_application(access: Access, evidence: Evidence) -> web.Application:
     """The evidence alone, of an operator without a console."""
     app = application(access)
-    app.router.add_post(PATH, answering(Here(access, evidence)))
+    app.router.add_post(PATH, evidence_handler(LocalEvidence(access, evidence)))
     return app
 
 
-def answering(witness: Witness | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """What answers the question: of each object that was asked for, in the same order."""
+def evidence_handler(source: EvidenceSource | None) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """The HTTP handler: the evidence of each requested object, in the same order."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        if witness is None:
-            return problem(404, "no operator runs here, only the console; --operators names some")
+        if source is None:
+            return error_response(404, "no operator runs here, only the console; --operators names some")
         try:
-            asked = decode_json(await request.read(), list[Asked], QUESTION)[:MOST]
-            places = [(kinds.named(one.kind), Key(one.namespace, one.name)) for one in asked]
+            queries = decode_json(await request.read(), list[ObjectQuery], REQUEST_LIMITS)[:MAX_OBJECTS]
+            objects = [(kinds.named(query.kind), Key(query.namespace, query.name)) for query in queries]
         except (Malformed, UserError) as error:
-            return problem(400, str(error))
+            return error_response(400, str(error))
         try:
-            known = await witness.tell(request[TOKEN], request[PERSON], places)
+            known = await source.evidence_of(request[TOKEN], request[USER], objects)
         except Retry as error:
-            return problem(502, error.message)
-        return told([known.get(place, ()) for place in places])
+            return error_response(502, error.message)
+        return json_response([known.get(obj, ()) for obj in objects])
 
     return answer

@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from seamark.explain import kinds
-from seamark.explain.links import Having, hosts, owners, workload_of
+from seamark.explain.links import Selection, hosts, owners, workload_of
 from seamark.explain.model import Hop, Raw
 from seamark.explain.reader import Forbidden, Missing
 from seamark.explain.walk import Meaning, Walk, no_meaning
 from seamark_runtime.api.meta import Key, Object, Resource
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import CollectionController, Wanted
+from seamark_runtime.controller import CollectionController, Output, Reads, Timing, Wanted
 from seamark_runtime.source import Collection
 from seamark_runtime.view import View
 
@@ -30,23 +30,23 @@ ENDPOINTS = (
 )
 
 
-class Shown(Object, frozen=True, kw_only=True):
-    """An object of any kind, as far as a person is shown it."""
+class PlainObject(Object, frozen=True, kw_only=True):
+    """An object of any kind, with the fields that users see."""
 
     spec: dict[str, Any] | None = None
     status: dict[str, Any] | None = None
     endpoints: list[dict[str, Any]] | None = None  # of an EndpointSlice
 
 
-def _shown(resource: Resource) -> type[Shown]:
-    return type(f"Shown{resource.kind}", (Shown,), {"RESOURCE": resource, "__module__": __name__}, frozen=True)
+def _plain_kind(resource: Resource) -> type[PlainObject]:
+    return type(f"Shown{resource.kind}", (PlainObject,), {"RESOURCE": resource, "__module__": __name__}, frozen=True)
 
 
-FOLLOWED = {resource: _shown(resource) for resource in kinds.KINDS if resource != kinds.SECRET}
+FOLLOWED = {resource: _plain_kind(resource) for resource in kinds.KINDS if resource != kinds.SECRET}
 
 
-def _tokens(obj: Shown) -> Iterator[Hashable]:
-    """Everything that an object can be asked for by."""
+def _tokens(obj: PlainObject) -> Iterator[Hashable]:
+    """All index keys of an object."""
     raw, namespace = plain(obj), obj.metadata.namespace
     yield namespace
     for uid in owners(raw):
@@ -61,12 +61,12 @@ def _tokens(obj: Shown) -> Iterator[Hashable]:
 INDEXES = {resource: Index(kind, _tokens, "everything") for resource, kind in FOLLOWED.items()}
 
 
-def plain(obj: Shown) -> Raw:
+def plain(obj: PlainObject) -> Raw:
     made: Raw = msgspec.to_builtins(obj)
     return made
 
 
-class CacheBook:
+class CacheLookup:
     """Reads from the caches, which records what the key depends on."""
 
     def __init__(self, view: View) -> None:
@@ -79,25 +79,27 @@ class CacheBook:
         found = self._view.get(kind, key)
         return Missing() if found is None else plain(found)
 
-    def all(self, having: Having) -> list[Raw] | Missing | Forbidden:
-        index = INDEXES.get(having.resource)
+    def all(self, selection: Selection) -> list[Raw] | Missing | Forbidden:
+        index = INDEXES.get(selection.resource)
         if index is None:
             return Forbidden("the console does not read it")
-        found: dict[Key, Shown] = {one.key: one for token in _question(having) for one in self._view.by(index, token)}
-        return [raw for one in found.values() if having.fits(raw := plain(one))]
+        found: dict[Key, PlainObject] = {
+            obj.key: obj for token in _index_keys(selection) for obj in self._view.by(index, token)
+        }
+        return [raw for obj in found.values() if selection.matches(raw := plain(obj))]
 
 
-def _question(having: Having) -> list[Hashable]:
-    """The narrowest question that has all the answers."""
-    namespace = having.namespace
-    if having.owner:
-        return [(namespace, "owner", having.owner)]
-    if having.workload:
-        return [(namespace, "workload", having.workload)]
-    if having.hosts:
-        return [(namespace, "host", host) for host in sorted(having.hosts)]
-    if having.labels:
-        return [(namespace, *having.labels[0])]
+def _index_keys(selection: Selection) -> list[Hashable]:
+    """The narrowest index keys that cover the selection."""
+    namespace = selection.namespace
+    if selection.owner:
+        return [(namespace, "owner", selection.owner)]
+    if selection.workload:
+        return [(namespace, "workload", selection.workload)]
+    if selection.hosts:
+        return [(namespace, "host", host) for host in sorted(selection.hosts)]
+    if selection.labels:
+        return [(namespace, *selection.labels[0])]
     return [namespace]
 
 
@@ -117,29 +119,27 @@ def endpoint(at: Key) -> tuple[Resource, Key]:
 _BY_NAME = {str(resource): resource for resource in ENDPOINTS}
 
 
-def shows(obj: Shown) -> bool:
+def is_endpoint(obj: PlainObject) -> bool:
     """Whether it is an endpoint: of Services only those that are reachable from outside."""
     return obj.RESOURCE != kinds.SERVICE or (obj.spec or {}).get("type") in ("LoadBalancer", "ExternalName")
 
 
-def graph(reports: Collection[Hop], meaning: Meaning = no_meaning) -> CollectionController[Hop]:
+def graph(endpoints: Collection[Key, Hop], meaning: Meaning = no_meaning) -> CollectionController[Hop]:
     def observe(view: View, at: Key, _results: Results) -> Hop | None:
         resource, key = endpoint(at)
         obj = view.get(FOLLOWED[resource], key)
-        return None if obj is None or not shows(obj) else Walk(CacheBook(view), meaning).explain(resource, key)
+        return None if obj is None or not is_endpoint(obj) else Walk(CacheLookup(view), meaning).explain(resource, key)
 
-    def keys(obj: Shown) -> Iterator[Key]:
-        if shows(obj):
+    def keys(obj: PlainObject) -> Iterator[Key]:
+        if is_endpoint(obj):
             yield identity(obj.RESOURCE, obj.key)
 
     return CollectionController(
         name="console",
         keyed={FOLLOWED[resource]: keys for resource in ENDPOINTS},
-        optional=tuple(FOLLOWED.values()),
-        indexes=tuple(INDEXES.values()),
         observe=observe,
         desire=lambda _hop: Wanted(),
-        report=lambda hop, _answers: {identity(hop.resource, hop.key): hop},
-        reports=reports,
-        spacing=0.2,
+        outputs=(Output(endpoints, lambda hop, _answers: {identity(hop.resource, hop.key): hop}),),
+        reads=Reads(optional=tuple(FOLLOWED.values()), indexes=tuple(INDEXES.values())),
+        timing=Timing(spacing=0.2),
     )

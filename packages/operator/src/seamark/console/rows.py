@@ -1,7 +1,7 @@
-"""The board: all endpoints as they are now, and the flips of conditions that were seen.
+"""The board: the current state of all endpoints, and the condition changes observed.
 
 - Flips are kept in memory, the last of each object, from the moment the console began to look.
-- An object on which no endpoint stands any more is forgotten: the board is as large as what is there.
+- An object on which no endpoint depends any more is dropped: the memory is bounded by what exists.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
-from seamark.explain.model import Hop, Said
+from seamark.explain.model import Hop, ObservedCondition
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.source import Collection, Source
 
-KEPT = 50
-Place = tuple[Resource, Key]
+FLIPS_PER_OBJECT = 50
+ObjectRef = tuple[Resource, Key]
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,15 @@ class Flip:
 
 @dataclass
 class Board:
-    """All endpoints as they are now; tells its listeners which have changed."""
+    """The current state of all endpoints; notifies subscribers of changed ones."""
 
-    reports: Collection[Hop]
+    reports: Collection[Key, Hop]
     wall: Callable[[], float]
-    flips: dict[Place, deque[Flip]] = field(default_factory=dict)  # of places in `_standing` alone
-    _said: dict[Place, tuple[Said, ...]] = field(default_factory=dict)  # of places in `_standing` alone
-    _standing: Counter[Place] = field(default_factory=Counter)  # how many endpoints depend on it
+    flips: dict[ObjectRef, deque[Flip]] = field(default_factory=dict)  # of places in `_standing` alone
+    _conditions: dict[ObjectRef, tuple[ObservedCondition, ...]] = field(
+        default_factory=dict
+    )  # of places in `_standing` alone
+    _references: Counter[ObjectRef] = field(default_factory=Counter)  # how many endpoints depend on it
     _hops: dict[Key, Hop] = field(default_factory=dict)
     _listeners: list[Callable[[Key], None]] = field(default_factory=list)
 
@@ -55,37 +57,37 @@ class Board:
     def _changed(self, _source: Source, at: Hashable) -> None:
         if not isinstance(at, Key):
             return
-        before, hop = self._hops.pop(at, None), next(iter(self.reports.about(at).values()), None)
+        before, hop = self._hops.pop(at, None), next(iter(self.reports.entries(at).values()), None)
         if hop is not None:
             self._hops[at] = hop
-            self._standing.update(_places(hop))
-            for one in hop.walk():
-                self._remember(one)
+            self._references.update(_references_of(hop))
+            for below in hop.walk():
+                self._remember(below)
         if before is not None:
-            self._forget(_places(before))
+            self._forget(_references_of(before))
         for listener in list(self._listeners):
             listener(at)
 
     def _remember(self, hop: Hop) -> None:
-        if hop.again:
+        if hop.repeated:
             return
         at = (hop.resource, hop.key)
-        before = {(one.type, one.about): one.status for one in self._said.get(at, ())}
-        for one in hop.said:
-            was = before.get((one.type, one.about))
-            if was is not None and was != one.status:
-                flip = Flip(self.wall(), one.type, was, one.status, one.reason)
-                self.flips.setdefault(at, deque(maxlen=KEPT)).append(flip)
-        self._said[at] = hop.said
+        before = {(condition.type, condition.about): condition.status for condition in self._conditions.get(at, ())}
+        for condition in hop.conditions:
+            was = before.get((condition.type, condition.about))
+            if was is not None and was != condition.status:
+                flip = Flip(self.wall(), condition.type, was, condition.status, condition.reason)
+                self.flips.setdefault(at, deque(maxlen=FLIPS_PER_OBJECT)).append(flip)
+        self._conditions[at] = hop.conditions
 
-    def _forget(self, places: set[Place]) -> None:
-        for place in places:
-            self._standing[place] -= 1
-            if not self._standing[place]:
-                del self._standing[place]
-                self._said.pop(place, None)
-                self.flips.pop(place, None)
+    def _forget(self, references: set[ObjectRef]) -> None:
+        for reference in references:
+            self._references[reference] -= 1
+            if not self._references[reference]:
+                del self._references[reference]
+                self._conditions.pop(reference, None)
+                self.flips.pop(reference, None)
 
 
-def _places(hop: Hop) -> set[Place]:
-    return {(one.resource, one.key) for one in hop.walk()}
+def _references_of(hop: Hop) -> set[ObjectRef]:
+    return {(below.resource, below.key) for below in hop.walk()}

@@ -1,9 +1,9 @@
-"""The console over HTTP: a page of our own, and its data as the person who asks may see it. Read-only.
+"""The console over HTTP: a page of our own, and its data filtered by the rights of the user. Read-only.
 
-- Every question about the cluster carries the person's Kubernetes token; without one that the API server knows, 401.
-- Whatever leaves passes `Disclosure`: the filter of that person's rights. An open stream ends with its token.
+- Every API request carries the user's Kubernetes token; without one that the API server accepts, it gets a 401.
+- Every response passes `Disclosure`: the filter of that user's rights. An open stream ends with its token.
 - /api/stream sends all rows, then what changes, as server-sent events. A reader that is slow gets fewer, newer events.
-- /api/evidence tells what the operator knows behind objects' conditions: that it is part of, or that it can ask.
+- /api/evidence returns what the operator knows behind objects' conditions: of its own process, or of remote operators.
 - An object's manifest and events are read with the user's own token: the API server decides what the user may see.
 - Nothing comes from elsewhere, nothing is kept in the browser but the token, for as long as its tab is open.
 """
@@ -19,14 +19,13 @@ import msgspec
 from aiohttp import web
 
 from seamark.console.access import Access, Undecided
-from seamark.console.asking import HEADERS, PERSON, TOKEN, application, problem, told
+from seamark.console.authentication import HEADERS, TOKEN, USER, application, error_response, json_response
 from seamark.console.disclosure import Disclosure
-from seamark.console.evidence import PATH, Witness, answering
+from seamark.console.evidence import PATH, EvidenceSource, evidence_handler
 from seamark.console.graph import FOLLOWED, identity
 from seamark.console.rows import Board
 from seamark.explain import kinds
-from seamark.explain.live import places as asked_for
-from seamark.explain.live import proven
+from seamark.explain.live import objects_of, with_evidence
 from seamark.explain.model import Hop
 from seamark_runtime.api.meta import Key
 from seamark_runtime.client import OBJECT
@@ -37,27 +36,27 @@ from seamark_runtime.untrusted.decoding import Malformed, decode_plain_json
 from seamark_runtime.untrusted.names import ApiPath, InvalidName
 
 BATCH = 0.1  # seconds during which changes are put together
-BEAT = 15.0  # seconds without a change after which the stream sends a keepalive
+KEEPALIVE = 15.0  # seconds without a change after which the stream sends a keepalive
 
 ASSETS = {"": "text/html", "app.js": "text/javascript", "style.css": "text/css", "icon.svg": "image/svg+xml"}
-As = Callable[[str], Awaitable[Transport]]  # a transport to the API server with this user's token
+TransportForToken = Callable[[str], Awaitable[Transport]]  # a transport to the API server with this user's token
 
 
 class Console:
-    """Serves until closed. `ready` says whether the map is whole yet."""
+    """Serves until closed. `ready` returns whether the map is complete."""
 
     def __init__(
         self,
         board: Board,
         access: Access,
-        as_person: As,
+        as_user: TransportForToken,
         ready: Callable[[], bool],
-        witness: Witness | None = None,
+        evidence: EvidenceSource | None = None,
     ) -> None:
-        self._witness = witness
+        self._evidence = evidence
         self._board = board
         self._access = access
-        self._as_person = as_person
+        self._as_user = as_user
         self._ready = ready
         self._site = Site("the console", "choose another address")
 
@@ -67,7 +66,7 @@ class Console:
             app.router.add_get(f"/{name}", self._asset)
         app.router.add_get("/api/stream", self._stream)
         app.router.add_get("/api/object", self._object)
-        app.router.add_post(PATH, answering(self._witness))
+        app.router.add_post(PATH, evidence_handler(self._evidence))
         return app
 
     async def start(self, address: str) -> None:
@@ -87,26 +86,26 @@ class Console:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
         await response.prepare(request)
         changed: dict[Key, None] = {}
-        something = asyncio.Event()
+        notified = asyncio.Event()
 
-        def note(at: Key) -> None:
+        def on_change(at: Key) -> None:
             changed[at] = None
-            something.set()
+            notified.set()
 
-        end = self._board.subscribe(note)
-        shown = Disclosure(self._access, request[PERSON])
+        end = self._board.subscribe(on_change)
+        shown = Disclosure(self._access, request[USER])
         try:
             await self._send(response, "all", {"rows": await shown.rows(list(self._board)), **self._state(shown)})
-            while await self._access.person(request[TOKEN]) == shown.person:  # a stream ends with its token
+            while await self._access.user(request[TOKEN]) == shown.user:  # a stream ends with its token
                 try:
-                    async with asyncio.timeout(BEAT):
-                        await something.wait()
+                    async with asyncio.timeout(KEEPALIVE):
+                        await notified.wait()
                 except TimeoutError:
                     await response.write(b": beat\n\n")
                     continue
                 await asyncio.sleep(BATCH)
                 now, changed = changed, {}
-                something.clear()
+                notified.clear()
                 await self._send(response, "changed", {**await self._changes(shown, now), **self._state(shown)})
         except (ConnectionError, asyncio.CancelledError, Undecided):
             return response  # a client that is still interested asks again
@@ -120,7 +119,7 @@ class Console:
         return {"rows": rows, "gone": await shown.gone(at for at, hop in found.items() if hop is None)}
 
     def _state(self, shown: Disclosure) -> dict[str, Any]:
-        return {"ready": self._ready(), "person": shown.person.name}
+        return {"ready": self._ready(), "person": shown.user.name}
 
     async def _send(self, response: web.StreamResponse, event: str, data: object) -> None:
         await response.write(f"event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n")
@@ -131,38 +130,38 @@ class Console:
         try:
             resource = kinds.named(request.query.get("kind", ""))
         except UserError as error:
-            return problem(404, error.message)
+            return error_response(404, error.message)
         key = Key(request.query.get("namespace", ""), request.query.get("name", ""))
-        shown = Disclosure(self._access, request[PERSON])
+        shown = Disclosure(self._access, request[USER])
         if resource not in FOLLOWED or not await shown.may_read(resource, key):
-            return problem(403, f"you may not read {resource.kind} {key}")
+            return error_response(403, f"you may not read {resource.kind} {key}")
         try:
             path = resource.path(*key)
         except InvalidName as error:
-            return problem(400, str(error))
+            return error_response(400, str(error))
         hop = self._board.get(identity(resource, key))
         try:
             manifest, events = await self._live(request[TOKEN], path, key, resource.kind)
         except Malformed as error:
-            return problem(422, f"{resource.kind} {key} can't be shown: {error}")
+            return error_response(422, f"{resource.kind} {key} can't be shown: {error}")
         if manifest is None:
-            return problem(404, f"there is no {resource.kind} {key}")
+            return error_response(404, f"there is no {resource.kind} {key}")
         flips = [msgspec.to_builtins(flip) for flip in self._board.flips.get((resource, key), ())]
-        tree = None if hop is None else await shown.tree(await self._proven(hop, request))
-        return told({"manifest": manifest, "events": events, "flips": flips, "tree": tree})
+        tree = None if hop is None else await shown.tree(await self._with_evidence(hop, request))
+        return json_response({"manifest": manifest, "events": events, "flips": flips, "tree": tree})
 
-    async def _proven(self, hop: Hop, request: web.Request) -> Hop:
-        """With what the operator knows, where it can be asked."""
-        if self._witness is None:
+    async def _with_evidence(self, hop: Hop, request: web.Request) -> Hop:
+        """With what the operator knows, if it can be reached."""
+        if self._evidence is None:
             return hop
         try:
-            return proven(hop, await self._witness.tell(request[TOKEN], request[PERSON], asked_for(hop)))
+            return with_evidence(hop, await self._evidence.evidence_of(request[TOKEN], request[USER], objects_of(hop)))
         except Retry:
             return hop
 
     async def _live(self, token: str, path: ApiPath, key: Key, kind: str) -> tuple[Any, list[Any]]:
-        """The manifest and the events, as the API server shows them to this person."""
-        transport = await self._as_person(token)
+        """The manifest and the events, as the API server shows them to this user."""
+        transport = await self._as_user(token)
         try:
             answer = await transport.send(HttpRequest("GET", path))
             if answer.status != 200:
@@ -173,7 +172,7 @@ class Console:
             where = kinds.EVENT.path(key.namespace or "default")
             answer = await transport.send(HttpRequest("GET", where, {"fieldSelector": about}))
             events = msgspec.json.decode(answer.body).get("items") or [] if answer.status == 200 else []
-            return manifest, [_event(one) for one in events]
+            return manifest, [_event(event) for event in events]
         finally:
             await transport.close()
 

@@ -1,6 +1,6 @@
-"""Whether an object is as it should be, from what its status says: conditions first, else what its kind shows.
+"""The health of an object from its status: from its conditions, or from kind-specific fields.
 
-- A statement about an older generation is no statement about the object as it is now.
+- A condition about an older generation does not count for the current one.
 - Some conditions are bad when True (`BAD_WHEN_TRUE`); conditions of one entry of a list are about that entry.
 - An object that is being deleted is on its way out: it carries nothing.
 """
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from seamark.explain import kinds
-from seamark.explain.model import Raw, Said, Truth
+from seamark.explain.model import ObservedCondition, Raw, Truth
 from seamark_runtime.api.meta import Resource
 from seamark_runtime.untrusted.decoding import Malformed, decode_json
 
@@ -22,37 +22,41 @@ BAD_WHEN_TRUE = {
     *("Conflicted", "Degraded", "OverlappingTLSConfig", "PartiallyInvalid", "Stalled", "Draining"),
     *("Provisioning", "LBPending", "IngressPending", "DNSNotReady"),
 }
-NO_MATTER = {"Progressing", "PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers"}
+IGNORED = {"Progressing", "PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers"}
 SUMMARIES = ("Ready", "Available")
 
 
-def statements(raw: Raw) -> tuple[Said, ...]:
-    """Everything that the status says in conditions, wherever it says it."""
+def conditions_of(raw: Raw) -> tuple[ObservedCondition, ...]:
+    """All conditions of the status, those of its list entries included."""
     status = raw.get("status") or {}
     writers = _writers(raw)
-    found = [_said(raw, one, "", writers) for one in status.get("conditions") or ()]
-    found += [_said(raw, one, about, {}) for about, entry in _entries(status) for one in entry.get("conditions") or ()]
+    found = [_condition(raw, condition, "", writers) for condition in status.get("conditions") or ()]
+    found += [
+        _condition(raw, condition, about, {})
+        for about, entry in _entries(status)
+        for condition in entry.get("conditions") or ()
+    ]
     return tuple(found)
 
 
 def _entries(status: Raw) -> Iterator[tuple[str, Raw]]:
     for parent in status.get("parents") or ():
-        yield _place(parent.get("parentRef") or {}), parent
+        yield _reference(parent.get("parentRef") or {}), parent
     for ancestor in status.get("ancestors") or ():
-        yield _place(ancestor.get("ancestorRef") or {}), ancestor
+        yield _reference(ancestor.get("ancestorRef") or {}), ancestor
     for listener in status.get("listeners") or ():
         yield f"listener {listener.get('name')}", listener
 
 
-def _place(reference: Raw) -> str:
+def _reference(reference: Raw) -> str:
     section = f", {reference['sectionName']}" if reference.get("sectionName") else ""
     return f"{reference.get('kind', 'Gateway')} {reference.get('name')}{section}"
 
 
-def _said(raw: Raw, condition: Raw, about: str, writers: dict[str, str]) -> Said:
+def _condition(raw: Raw, condition: Raw, about: str, writers: dict[str, str]) -> ObservedCondition:
     type_, status = condition.get("type", ""), condition.get("status", "Unknown")
     observed = condition.get("observedGeneration")
-    return Said(
+    return ObservedCondition(
         type=type_,
         status=status,
         reason=condition.get("reason") or "",
@@ -60,7 +64,7 @@ def _said(raw: Raw, condition: Raw, about: str, writers: dict[str, str]) -> Said
         since=condition.get("lastTransitionTime") or "",
         about=about,
         writer=writers.get(type_) or writers.get("", ""),
-        good=type_ in NO_MATTER or status == ("False" if type_ in BAD_WHEN_TRUE else "True"),
+        good=type_ in IGNORED or status == ("False" if type_ in BAD_WHEN_TRUE else "True"),
         current=observed is None or observed == raw.get("metadata", {}).get("generation", observed),
     )
 
@@ -100,25 +104,25 @@ def field_owners(raw: Raw) -> tuple[tuple[str, str], ...]:
     return tuple((name, ", ".join(dict.fromkeys(managers))) for name, managers in sorted(owners.items()))
 
 
-def assess(resource: Resource, raw: Raw, said: tuple[Said, ...]) -> tuple[Truth, str]:
+def assess(resource: Resource, raw: Raw, conditions: tuple[ObservedCondition, ...]) -> tuple[Truth, str]:
     """What is known of it, and its worst condition, in short."""
     if raw.get("metadata", {}).get("deletionTimestamp"):
         return Truth.FALSE, "it is being deleted"
-    if resource in SHOWN:
-        return SHOWN[resource](raw)
-    if not said:
-        return (Truth.UNKNOWN, "nobody has said anything about it yet") if resource in kinds.OURS else GOOD
-    return _worst(said)
+    if resource in BY_STATUS:
+        return BY_STATUS[resource](raw)
+    if not conditions:
+        return (Truth.UNKNOWN, "no controller has reported its status yet") if resource in kinds.OURS else GOOD
+    return _worst(conditions)
 
 
-def _worst(said: tuple[Said, ...]) -> tuple[Truth, str]:
-    summary = [one for one in said if one.type in SUMMARIES and not one.about]
-    decisive = [one for one in (summary or said) if one.type not in NO_MATTER]
-    behind = [one for one in decisive if not one.current]
-    if behind:
-        return Truth.UNKNOWN, f"{behind[0].type} is about an older spec"
-    bad = [one for one in decisive if not one.good]
-    worst = next((one for one in bad if one.status != "Unknown"), bad[0] if bad else None)
+def _worst(conditions: tuple[ObservedCondition, ...]) -> tuple[Truth, str]:
+    summary = [condition for condition in conditions if condition.type in SUMMARIES and not condition.about]
+    decisive = [condition for condition in (summary or conditions) if condition.type not in IGNORED]
+    outdated = [condition for condition in decisive if not condition.current]
+    if outdated:
+        return Truth.UNKNOWN, f"{outdated[0].type} is about an older spec"
+    bad = [condition for condition in decisive if not condition.good]
+    worst = next((condition for condition in bad if condition.status != "Unknown"), bad[0] if bad else None)
     if worst is None:
         return GOOD
     truth = Truth.UNKNOWN if worst.status == "Unknown" else Truth.FALSE
@@ -135,12 +139,16 @@ def _service(raw: Raw) -> tuple[Truth, str]:
     status = raw.get("status") or {}
     if (status.get("loadBalancer") or {}).get("ingress"):
         return GOOD
-    told: Raw = next((one for one in status.get("conditions") or () if one.get("status") != "True"), {})
-    return Truth.FALSE, ": ".join(word for word in ("it has no address yet", told.get("message")) if word)
+    condition: Raw = next((entry for entry in status.get("conditions") or () if entry.get("status") != "True"), {})
+    return Truth.FALSE, ": ".join(part for part in ("it has no address yet", condition.get("message")) if part)
 
 
 def _slice(raw: Raw) -> tuple[Truth, str]:
-    ready = [one for one in raw.get("endpoints") or () if (one.get("conditions") or {}).get("ready") is not False]
+    ready = [
+        endpoint
+        for endpoint in raw.get("endpoints") or ()
+        if (endpoint.get("conditions") or {}).get("ready") is not False
+    ]
     return GOOD if ready else (Truth.FALSE, "no ready endpoint")
 
 
@@ -148,8 +156,8 @@ def _claim(raw: Raw) -> tuple[Truth, str]:
     status = raw.get("status") or {}
     if status.get("phase") == "Bound":
         return GOOD
-    words = (f"phase {status.get('phase') or 'Pending'}", status.get("reason"), status.get("message"))
-    return Truth.FALSE, ": ".join(word for word in words if word)
+    parts = (f"phase {status.get('phase') or 'Pending'}", status.get("reason"), status.get("message"))
+    return Truth.FALSE, ": ".join(part for part in parts if part)
 
 
 def _replicas(raw: Raw) -> tuple[Truth, str]:
@@ -162,23 +170,25 @@ def _replicas(raw: Raw) -> tuple[Truth, str]:
 
 def _pod(raw: Raw) -> tuple[Truth, str]:
     status = raw.get("status") or {}
-    ready: Raw = next((one for one in status.get("conditions") or () if one.get("type") == "Ready"), {})
+    ready: Raw = next((entry for entry in status.get("conditions") or () if entry.get("type") == "Ready"), {})
     if ready.get("status") == "True":
         return GOOD
-    containers = [words for one in status.get("containerStatuses") or () if (words := _container(one))]
+    containers = [problem for entry in status.get("containerStatuses") or () if (problem := _container(entry))]
     return Truth.FALSE, "; ".join(containers) or ready.get("message") or f"phase {status.get('phase', 'Pending')}"
 
 
 def _container(container: dict[str, Any]) -> str:
     """What keeps a container from being ready; empty if nothing does."""
     name, state = container.get("name"), container.get("state") or {}
-    told = state.get("waiting") or state.get("terminated")
-    if told:
-        return ": ".join(part for part in (f"{name} {told.get('reason', '')}".rstrip(), told.get("message")) if part)
+    reported = state.get("waiting") or state.get("terminated")
+    if reported:
+        return ": ".join(
+            part for part in (f"{name} {reported.get('reason', '')}".rstrip(), reported.get("message")) if part
+        )
     return "" if container.get("ready") else f"{name} is not ready"
 
 
-SHOWN: dict[Resource, Callable[[Raw], tuple[Truth, str]]] = {  # kinds that say it otherwise than in conditions
+BY_STATUS: dict[Resource, Callable[[Raw], tuple[Truth, str]]] = {  # kinds whose health is not in conditions
     kinds.SERVICE: _service,
     kinds.SLICE: _slice,
     kinds.CLAIM: _claim,

@@ -1,4 +1,4 @@
-"""What a user can do about a broken hop, if its own message does not say it."""
+"""What a user can do about a broken hop, if its own message does not include it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_REASON: Mapping[tuple[Resource, str], str] = {
     (kinds.AGENT_ENDPOINT, "NoAgent"): AGENTS,
     (kinds.AGENT_ENDPOINT, "Pending"): AGENTS,
     (kinds.SERVICE, "NoAgent"): AGENTS,
-    (kinds.DNS_ENDPOINT, "NotOwned"): "the name is somebody else's: remove it there, or choose another",
+    (kinds.DNS_ENDPOINT, "NotOwned"): "the name has another owner: remove it there, or choose another name",
     (kinds.DNS_ENDPOINT, "Conflict"): "two objects want this name: change one of them",
     (kinds.DNS_ENDPOINT, "Failed"): "the name server must let the operator have this name: look at its update policy",
 }
@@ -37,15 +37,15 @@ def _advice(resource: Resource, raw: Raw, truth: Truth) -> str:
     metadata = raw.get("metadata", {})
     if metadata.get("deletionTimestamp"):
         holding = ", ".join(metadata.get("finalizers") or ())
-        return f"it waits for {holding}" if holding else "wait, or make it again"
-    told = next((words for reason in _reasons(raw) if (words := BY_REASON.get((resource, reason)))), "")
+        return f"it waits for {holding}" if holding else "wait until it is gone, or create it again"
+    specific = next((advice for reason in _reasons(raw) if (advice := BY_REASON.get((resource, reason)))), "")
     general = BY_KIND.get(resource) or (ROUTE if resource in kinds.ROUTES and truth is Truth.FALSE else "")
-    words = told or general or (OPERATOR if truth is Truth.UNKNOWN else "")
+    advice = specific or general or (OPERATOR if truth is Truth.UNKNOWN else "")
     place = {"namespace": metadata.get("namespace", ""), "name": metadata.get("name", ""), "plural": resource.plural}
-    return words.format(**place)
+    return advice.format(**place)
 
 
 def _reasons(raw: Raw) -> list[str]:
     """Of the conditions that are not True."""
-    said = (raw.get("status") or {}).get("conditions") or ()
-    return [str(one.get("reason")) for one in said if one.get("status") != "True"]
+    conditions = (raw.get("status") or {}).get("conditions") or ()
+    return [str(condition.get("reason")) for condition in conditions if condition.get("status") != "True"]

@@ -57,11 +57,11 @@ SHORT = {
 
 def named(name: str, kinds: Iterable[Resource] = KINDS) -> Resource:
     """The kind that a person means: by kind, plural, plural.group or the short name, in any case."""
-    said = name.lower()
-    if said in SHORT:
-        return SHORT[said]
+    lowered = name.lower()
+    if lowered in SHORT:
+        return SHORT[lowered]
     for kind in kinds:
-        if said in (kind.kind.lower(), kind.plural, str(kind)):
+        if lowered in (kind.kind.lower(), kind.plural, str(kind)):
             return kind
     names = ", ".join(sorted(kind.kind.lower() for kind in KINDS))
     raise UserError(f"there is no kind {name!r} that Seamark can explain", hint=f"there are {names}")
@@ -71,5 +71,5 @@ def split(argument: str) -> tuple[Resource, str]:
     """KIND/NAME, as a person types it."""
     kind, slash, name = argument.partition("/")
     if not slash or not name or "/" in name:
-        raise UserError(f"{argument!r} names no object", hint="say KIND/NAME, for example service/web")
+        raise UserError(f"{argument!r} names no object", hint="write KIND/NAME, for example service/web")
     return named(kind), name

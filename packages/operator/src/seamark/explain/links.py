@@ -1,7 +1,7 @@
 """What an object depends on: one function per kind, from its manifest to the objects it names or owns.
 
-- `Named` is an object that must be there. `Having` is every object of a kind that fits; `least` says how many of them
-  there must be.
+- `Reference` is an object that must exist. `Selection` is every object of a kind that matches; `least` is how many
+  of them must exist.
 - Only what a person could follow by hand: references, owner references, labels, selectors, host names.
 """
 
@@ -22,14 +22,14 @@ OF_GATEWAY = "gateway.networking.k8s.io/gateway-name"
 
 
 @dataclass(frozen=True)
-class Named:
+class Reference:
     resource: Resource
     key: Key
     how: str
 
 
 @dataclass(frozen=True)
-class Having:
+class Selection:
     """Objects of a kind in a namespace that have something: an owner, labels, a Workload they are about, a host."""
 
     resource: Resource
@@ -42,7 +42,7 @@ class Having:
     least: int = 0  # so many must be there
     most: int = 10  # of those that are well are shown; of the broken all
 
-    def fits(self, raw: Raw) -> bool:
+    def matches(self, raw: Raw) -> bool:
         labels = raw.get("metadata", {}).get("labels") or {}
         return (
             (not self.owner or self.owner in owners(raw))
@@ -56,7 +56,7 @@ class Having:
         return ",".join(f"{name}={value}" for name, value in self.labels)
 
 
-Link = Named | Having
+Link = Reference | Selection
 
 
 def links(resource: Resource, raw: Raw) -> Iterable[Link]:
@@ -77,7 +77,7 @@ def _labels(labels: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def owners(raw: Raw) -> set[str]:
-    return {one.get("uid", "") for one in raw.get("metadata", {}).get("ownerReferences") or ()}
+    return {reference.get("uid", "") for reference in raw.get("metadata", {}).get("ownerReferences") or ()}
 
 
 def workload_of(raw: Raw) -> str:
@@ -88,7 +88,7 @@ def workload_of(raw: Raw) -> str:
 
 def hosts(raw: Raw) -> set[str]:
     """The names that a DNSEndpoint is about."""
-    return {one.get("dnsName", "") for one in (raw.get("spec") or {}).get("endpoints") or ()}
+    return {endpoint.get("dnsName", "") for endpoint in (raw.get("spec") or {}).get("endpoints") or ()}
 
 
 # ---- what runs
@@ -98,16 +98,16 @@ def service(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
     spec = raw.get("spec") or {}
     if spec.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") == CLASS:
-        yield Having(kinds.CLOUD_ENDPOINT, namespace, "kept for it at the edge", owner=uid)
-        yield Having(kinds.AGENT_ENDPOINT, namespace, "held for it by agents", owner=uid)
+        yield Selection(kinds.CLOUD_ENDPOINT, namespace, "kept for it at the edge", owner=uid)
+        yield Selection(kinds.AGENT_ENDPOINT, namespace, "held for it by agents", owner=uid)
     if spec.get("type") == "ExternalName":
         if (inside := _service_of(spec.get("externalName", ""))) is not None:
-            yield Named(kinds.SERVICE, inside, "the name it stands for")
+            yield Reference(kinds.SERVICE, inside, "the name it stands for")
     elif spec.get("selector"):
-        yield Having(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),), least=1)
-        yield Having(kinds.POD, namespace, "behind it", labels=_labels(spec["selector"]), least=1)
+        yield Selection(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),), least=1)
+        yield Selection(kinds.POD, namespace, "behind it", labels=_labels(spec["selector"]), least=1)
     else:
-        yield Having(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),))
+        yield Selection(kinds.SLICE, namespace, "its endpoints", labels=((OF_SERVICE, name),))
 
 
 def _service_of(host: str) -> Key | None:
@@ -120,7 +120,7 @@ def scaled(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     selector = ((raw.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     least = 1 if (raw.get("spec") or {}).get("replicas", 1) else 0
-    yield Having(kinds.POD, namespace, "runs", labels=_labels(selector), least=least)
+    yield Selection(kinds.POD, namespace, "runs", labels=_labels(selector), least=least)
 
 
 # ---- Score
@@ -128,8 +128,8 @@ def scaled(raw: Raw) -> Iterator[Link]:
 
 def workload(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
-    yield Having(kinds.CLAIM, namespace, "it claims", workload=uid)
-    yield Having(kinds.EXPOSURE, namespace, "what its runtime publishes", workload=uid)
+    yield Selection(kinds.CLAIM, namespace, "it claims", workload=uid)
+    yield Selection(kinds.EXPOSURE, namespace, "what its runtime publishes", workload=uid)
     yield from exposed(namespace, name)
 
 
@@ -148,7 +148,7 @@ def exposed(namespace: str, name: str) -> Iterator[Link]:
         (kinds.HTTP_ROUTE, "leads to it"),
         (kinds.DNS_ENDPOINT, "names it"),
     ):
-        yield Having(kind, namespace, how, labels=of_it)
+        yield Selection(kind, namespace, how, labels=of_it)
 
 
 # ---- Gateway API
@@ -160,35 +160,35 @@ def route(raw: Raw) -> Iterator[Link]:
     for parent in spec.get("parentRefs") or ():
         kind = {"Gateway": kinds.GATEWAYS, "ListenerSet": kinds.LISTENER_SET, "Service": kinds.SERVICE}
         if (resource := kind.get(parent.get("kind", "Gateway"))) is not None:
-            yield Named(resource, Key(parent.get("namespace", namespace), parent.get("name", "")), "its parent")
+            yield Reference(resource, Key(parent.get("namespace", namespace), parent.get("name", "")), "its parent")
     seen: set[Key] = set()
     for number, rule in enumerate(spec.get("rules") or (), 1):
         for backend in rule.get("backendRefs") or ():
             key = Key(backend.get("namespace", namespace), backend.get("name", ""))
             if backend.get("kind", "Service") == "Service" and key not in seen:
                 seen.add(key)
-                yield Named(kinds.SERVICE, key, f"backend of rule {number}")
+                yield Reference(kinds.SERVICE, key, f"backend of rule {number}")
     names = frozenset(spec.get("hostnames") or ())
     if names:
-        yield Having(kinds.DNS_ENDPOINT, namespace, "names its host", hosts=names)
+        yield Selection(kinds.DNS_ENDPOINT, namespace, "names its host", hosts=names)
 
 
 def gateway(raw: Raw) -> Iterator[Link]:
     namespace, name, uid = _meta(raw)
     spec = raw.get("spec") or {}
-    yield Named(kinds.GATEWAY_CLASS, Key("", spec.get("gatewayClassName", "")), "its class")
+    yield Reference(kinds.GATEWAY_CLASS, Key("", spec.get("gatewayClassName", "")), "its class")
     for listener in spec.get("listeners") or ():
         for certificate in (listener.get("tls") or {}).get("certificateRefs") or ():
             key = Key(certificate.get("namespace", namespace), certificate.get("name", ""))
-            yield Named(kinds.SECRET, key, f"certificate of listener {listener.get('name')}")
-    yield Having(kinds.SERVICE, namespace, "brings traffic to it", owner=uid)
-    yield Having(kinds.DEPLOYMENT, namespace, "serves it", labels=((OF_GATEWAY, name),))
+            yield Reference(kinds.SECRET, key, f"certificate of listener {listener.get('name')}")
+    yield Selection(kinds.SERVICE, namespace, "brings traffic to it", owner=uid)
+    yield Selection(kinds.DEPLOYMENT, namespace, "serves it", labels=((OF_GATEWAY, name),))
 
 
 def listener_set(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     parent = (raw.get("spec") or {}).get("parentRef") or {}
-    yield Named(kinds.GATEWAYS, Key(parent.get("namespace", namespace), parent.get("name", "")), "its Gateway")
+    yield Reference(kinds.GATEWAYS, Key(parent.get("namespace", namespace), parent.get("name", "")), "its Gateway")
 
 
 # ---- the edge
@@ -202,7 +202,7 @@ def agent_endpoint(raw: Raw) -> Iterator[Link]:
         host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
     parts = host.split(".")
     if len(parts) >= 2 and (len(parts) == 2 or parts[2] == "svc"):
-        yield Named(kinds.SERVICE, Key(parts[1], parts[0]), "where its connections go")
+        yield Reference(kinds.SERVICE, Key(parts[1], parts[0]), "where its connections go")
     yield from _policy_and_domain(raw, namespace)
 
 
@@ -216,25 +216,27 @@ def _policy_and_domain(raw: Raw, namespace: str) -> Iterator[Link]:
     if target := ((spec.get("trafficPolicy") or {}).get("targetRef") or {}).get("name") or spec.get(
         "trafficPolicyName"
     ):
-        yield Named(kinds.TRAFFIC_POLICY, Key(namespace, target), "its policy")
+        yield Reference(kinds.TRAFFIC_POLICY, Key(namespace, target), "its policy")
     if domain := status.get("domainRef"):
-        yield Named(kinds.DOMAIN, Key(domain.get("namespace") or namespace, domain.get("name", "")), "its domain")
+        yield Reference(kinds.DOMAIN, Key(domain.get("namespace") or namespace, domain.get("name", "")), "its domain")
 
 
 def bound_endpoint(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     status = raw.get("status") or {}
     if target := status.get("targetServiceRef"):
-        yield Named(kinds.SERVICE, Key(target.get("namespace") or namespace, target.get("name", "")), "what Pods use")
+        yield Reference(
+            kinds.SERVICE, Key(target.get("namespace") or namespace, target.get("name", "")), "what Pods use"
+        )
     if upstream := status.get("upstreamServiceRef"):
-        yield Named(kinds.SERVICE, Key(namespace, upstream.get("name", "")), "leads to the forwarders")
-    yield Having(kinds.KUBERNETES_OPERATOR, namespace, "its installation", least=0)
+        yield Reference(kinds.SERVICE, Key(namespace, upstream.get("name", "")), "leads to the forwarders")
+    yield Selection(kinds.KUBERNETES_OPERATOR, namespace, "its installation", least=0)
 
 
 def greeting(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     if reference := (raw.get("status") or {}).get("configMapRef"):
-        yield Named(kinds.CONFIG_MAP, Key(namespace, reference.get("name", "")), "where it is published")
+        yield Reference(kinds.CONFIG_MAP, Key(namespace, reference.get("name", "")), "where it is published")
 
 
 FOLLOW: dict[Resource, Callable[[Raw], Iterable[Link]]] = {

@@ -18,36 +18,40 @@ from seamark_runtime.errors import Retry
 from seamark_runtime.untrusted.bodies import read_body
 from seamark_runtime.untrusted.decoding import Limits, decode_json
 
-PATIENCE = 3.0
-MOST = 1000  # objects in one question
-LARGEST = Limits(size=16 * 2**20, depth=10)  # an answer
+TIMEOUT = 3.0
+MAX_OBJECTS = 1000  # objects in one question
+RESPONSE_LIMITS = Limits(size=16 * 2**20, depth=10)  # an answer
 
-Place = tuple[Resource, Key]
-Known = Mapping[Place, tuple[str, ...]]
+ObjectRef = tuple[Resource, Key]
+KnownEvidence = Mapping[ObjectRef, tuple[str, ...]]
 
 
 async def live(hop: Hop, operator: str, token: str) -> tuple[Hop, str]:
-    """The explanation with what the operator knows, and a word where nothing was to be had."""
+    """The explanation with what the operator knows, and a note if there is none."""
     if not operator:
         return hop, "No operator was asked (--operator): this is what the cluster knows."
     if not token:
         return hop, "This kubeconfig has no token to show to the operator: this is what the cluster knows."
     try:
-        return proven(hop, await ask(operator, token, places(hop))), ""
-    except Retry as trouble:
-        return hop, f"The operator at {operator} {trouble.message}: this is what the cluster knows."
+        return with_evidence(hop, await request_evidence(operator, token, objects_of(hop))), ""
+    except Retry as error:
+        return hop, f"The operator at {operator} {error.message}: this is what the cluster knows."
 
 
-def places(hop: Hop) -> list[Place]:
-    """What is worth asking for: each object once."""
-    return [(one.resource, one.key) for one in hop.walk() if one.resource in kinds.KINDS and not one.again][:MOST]
+def objects_of(hop: Hop) -> list[ObjectRef]:
+    """The objects to request evidence for: each once."""
+    return [
+        (below.resource, below.key) for below in hop.walk() if below.resource in kinds.KINDS and not below.repeated
+    ][:MAX_OBJECTS]
 
 
-async def ask(operator: str, token: str, about: Sequence[Place], patience: float = PATIENCE) -> Known:
+async def request_evidence(
+    operator: str, token: str, about: Sequence[ObjectRef], seconds: float = TIMEOUT
+) -> KnownEvidence:
     """What the operator at this URL knows of these objects; `Retry` with a message that continues "The operator …"."""
     body = [{"kind": str(kind), "namespace": key.namespace, "name": key.name} for kind, key in about]
     try:
-        timeout = aiohttp.ClientTimeout(total=patience)
+        timeout = aiohttp.ClientTimeout(total=seconds)
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
             session.post(
@@ -59,13 +63,13 @@ async def ask(operator: str, token: str, about: Sequence[Place], patience: float
         ):
             if response.status != 200:
                 raise Retry(f"answered {response.status}")
-            answer = await read_body(response.content.iter_any(), LARGEST.size)
-            told = decode_json(answer, list[tuple[str, ...]], LARGEST)
+            answer = await read_body(response.content.iter_any(), RESPONSE_LIMITS.size)
+            evidence = decode_json(answer, list[tuple[str, ...]], RESPONSE_LIMITS)
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         raise Retry(f"can't be asked ({str(error) or 'no answer in time'})") from None
-    return dict(zip(about, told, strict=False))
+    return dict(zip(about, evidence, strict=False))
 
 
-def proven(hop: Hop, known: Known) -> Hop:
-    below = tuple(proven(one, known) for one in hop.hops)
-    return replace(hop, evidence=known.get((hop.resource, hop.key), ()) if not hop.again else (), hops=below)
+def with_evidence(hop: Hop, known: KnownEvidence) -> Hop:
+    hops = tuple(with_evidence(child, known) for child in hop.hops)
+    return replace(hop, evidence=known.get((hop.resource, hop.key), ()) if not hop.repeated else (), hops=hops)

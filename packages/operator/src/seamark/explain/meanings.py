@@ -20,6 +20,6 @@ def _known() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def meanings() -> Callable[[str, str, str], str]:
-    """(kind, condition, reason) → what it means to a user; empty where it is not ours to say."""
+    """(kind, condition, reason) → what it means to a user; empty for reasons of other controllers."""
     known = _known()
     return lambda kind, condition, reason: known.get(kind, {}).get(condition, {}).get(reason, "")

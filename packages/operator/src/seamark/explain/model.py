@@ -18,7 +18,7 @@ Raw = dict[str, Any]  # an object as plain JSON: a hop may be of any kind, of an
 
 
 class Truth(enum.Enum):
-    """What is known of a hop, as a person may rely on it."""
+    """What is known of a hop's health."""
 
     TRUE = "True"
     FALSE = "False"
@@ -32,19 +32,19 @@ class Truth(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Said:
-    """One statement about an object: a condition, or what its status shows otherwise."""
+class ObservedCondition:
+    """One condition of an object, with its writer and its meaning."""
 
     type: str
     status: str
     reason: str = ""
     message: str = ""
-    since: str = ""  # when its status last changed, as the object says
+    since: str = ""  # its lastTransitionTime
     about: str = ""  # which part of the object: a parent, a listener
     writer: str = ""  # the field manager that owns it
     good: bool = True  # as it should be
     current: bool = True  # about the current generation of the object, not an older one
-    meaning: str = ""  # what its reason means, where we are the ones who give it
+    meaning: str = ""  # what its reason means, if Seamark sets it
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Hop:
     key: Key
     how: str = ""  # what leads to it: "backend of rule 1"
     truth: Truth = Truth.TRUE
-    words: str = ""  # its worst condition, in short
+    message: str = ""  # its worst condition, in short
     fix: str = ""
-    said: tuple[Said, ...] = ()
+    conditions: tuple[ObservedCondition, ...] = ()
     hops: tuple[Hop, ...] = ()
     owners: tuple[tuple[str, str], ...] = ()  # (field, its last manager): of spec and status, two levels deep
-    evidence: tuple[str, ...] = ()  # what the operator knows at this moment, where it was asked
-    again: bool = field(default=False)  # it is shown elsewhere in the tree with its dependencies
+    evidence: tuple[str, ...] = ()  # what the operator knows at this moment, if it was requested
+    repeated: bool = field(default=False)  # it is shown elsewhere in the tree with its dependencies
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.key}"
@@ -70,9 +70,9 @@ class Hop:
             yield from hop.walk()
 
 
-def culprit(hop: Hop) -> Hop | None:
+def root_cause(hop: Hop) -> Hop | None:
     """The first broken hop that depends on nothing broken; None if there is none."""
     for below in hop.hops:
-        if (found := culprit(below)) is not None:
+        if (found := root_cause(below)) is not None:
             return found
     return hop if hop.truth.broken else None

@@ -1,4 +1,4 @@
-"""Reading a cluster as the person who asks may read it.
+"""Reads a cluster with the rights of the user.
 
 - Objects are plain JSON: a hop may be of any kind, of any writer.
 - What may not be read is an answer (`Forbidden`), and so is what is not there: a chain goes on around both.
@@ -12,7 +12,7 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from seamark.explain.links import Having
+from seamark.explain.links import Selection
 from seamark.explain.model import Raw
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.client import OBJECT, Page, explain, page_of
@@ -36,48 +36,48 @@ class Forbidden:
     message: str
 
 
-class Book(Protocol):
-    """Where objects are looked up, at once."""
+class Lookup(Protocol):
+    """Where objects are looked up, without waiting."""
 
     def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden: ...
 
-    def all(self, having: Having) -> list[Raw] | Missing | Forbidden: ...
+    def all(self, selection: Selection) -> list[Raw] | Missing | Forbidden: ...
 
 
 @dataclass
 class Reader:
-    """A book that is written as it is read: what is not in it yet is noted, and fetched by `catch_up`."""
+    """A lookup that is filled on demand: what is missing is recorded, and fetched by `catch_up`."""
 
     transport: Transport
     _objects: dict[tuple[Resource, Key], Raw | Missing | Forbidden] = field(default_factory=dict)
     _lists: dict[tuple[Resource, str, str], list[Raw] | Missing | Forbidden] = field(default_factory=dict)
-    _asked: dict[tuple[Resource, Key] | tuple[Resource, str, str], None] = field(default_factory=dict)
+    _requested: dict[tuple[Resource, Key] | tuple[Resource, str, str], None] = field(default_factory=dict)
 
     def get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
         found: Raw | Missing | Forbidden = self._known(self._objects, (resource, key), Missing())
         return found
 
-    def all(self, having: Having) -> list[Raw] | Missing | Forbidden:
-        found = self._known(self._lists, (having.resource, having.namespace, having.selector), [])
-        return [raw for raw in found if having.fits(raw)] if isinstance(found, list) else found
+    def all(self, selection: Selection) -> list[Raw] | Missing | Forbidden:
+        found = self._known(self._lists, (selection.resource, selection.namespace, selection.selector), [])
+        return [raw for raw in found if selection.matches(raw)] if isinstance(found, list) else found
 
-    def _known(self, book: dict[Any, Any], at: Any, otherwise: Any) -> Any:
-        if at not in book:
-            self._asked[at] = None
-            return otherwise
-        return book[at]
+    def _known(self, known: dict[Any, Any], request: Any, default: Any) -> Any:
+        if request not in known:
+            self._requested[request] = None
+            return default
+        return known[request]
 
     async def catch_up(self) -> bool:
-        """Fetches what was asked for and not there. Whether there was anything."""
-        asked, self._asked = list(self._asked), {}
-        await asyncio.gather(*(self._fetch(at) for at in asked))
-        return bool(asked)
+        """Fetches what was requested and missing. Returns whether there was anything."""
+        requested, self._requested = list(self._requested), {}
+        await asyncio.gather(*(self._fetch(request) for request in requested))
+        return bool(requested)
 
-    async def _fetch(self, at: tuple[Resource, Key] | tuple[Resource, str, str]) -> None:
-        if len(at) == 2:
-            self._objects[at] = await self._get(*at)
+    async def _fetch(self, request: tuple[Resource, Key] | tuple[Resource, str, str]) -> None:
+        if len(request) == 2:
+            self._objects[request] = await self._get(*request)
         else:
-            self._lists[at] = await self.list_all(*at)
+            self._lists[request] = await self.list_all(*request)
 
     async def _get(self, resource: Resource, key: Key) -> Raw | Missing | Forbidden:
         try:
@@ -119,7 +119,9 @@ class Reader:
             hint = "is it up, and the kubeconfig right?"
             raise UserError(f"the API server does not answer: {error}", hint=hint) from None
         if answer.status == 401:
-            raise UserError("the API server does not know you (401)", hint="the token or certificate may have expired")
+            raise UserError(
+                "the API server rejected your credentials (401)", hint="the token or certificate may have expired"
+            )
         return answer
 
 

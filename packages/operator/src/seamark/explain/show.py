@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from seamark.explain.model import Hop, Said, Truth, culprit
+from seamark.explain.model import Hop, ObservedCondition, Truth, root_cause
 
 MARK = {
     Truth.TRUE: ("✓", "green"),
@@ -21,30 +21,30 @@ MARK = {
 
 
 def tree(hop: Hop, now: datetime, *, verbose: bool = False) -> RenderableType:
-    blamed = culprit(hop)
-    shown = Tree(_line(hop, blamed, now, verbose=verbose), guide_style="dim")
-    _branches(shown, hop, blamed, now, verbose)
-    return Group(shown, Text(), verdict(hop, blamed))
+    cause = root_cause(hop)
+    shown = Tree(_line(hop, cause, now, verbose=verbose), guide_style="dim")
+    _branches(shown, hop, cause, now, verbose)
+    return Group(shown, Text(), conclusion(hop, cause))
 
 
-def _branches(shown: Tree, hop: Hop, blamed: Hop | None, now: datetime, verbose: bool) -> None:
+def _branches(shown: Tree, hop: Hop, cause: Hop | None, now: datetime, verbose: bool) -> None:
     for below in hop.hops:
-        _branches(shown.add(_line(below, blamed, now, verbose=verbose)), below, blamed, now, verbose)
+        _branches(shown.add(_line(below, cause, now, verbose=verbose)), below, cause, now, verbose)
 
 
-def _line(hop: Hop, blamed: Hop | None, now: datetime, *, verbose: bool) -> Text:
-    if hop.again:
+def _line(hop: Hop, cause: Hop | None, now: datetime, *, verbose: bool) -> Text:
+    if hop.repeated:
         return Text(f"↑ {hop}  {hop.how}, shown above", style="dim")
     mark, colour = MARK[hop.truth]
     line = Text(f"{mark} ", style=colour)
-    line.append(str(hop), style="bold red reverse" if hop is blamed else "bold")
+    line.append(str(hop), style="bold red reverse" if hop is cause else "bold")
     if hop.how:
         line.append(f"  {hop.how}", style="dim")
-    if hop.words:
-        line.append(f"\n  {hop.words}", style=colour)
-    for said in hop.said:
-        if verbose or not said.good:
-            line.append("\n").append(_condition(said, now))
+    if hop.message:
+        line.append(f"\n  {hop.message}", style=colour)
+    for condition in hop.conditions:
+        if verbose or not condition.good:
+            line.append("\n").append(_condition(condition, now))
     if verbose and hop.owners:
         owned = "; ".join(f"{name} by {owner}" for name, owner in hop.owners)
         line.append(f"\n  fields: {owned}", style="dim")
@@ -53,25 +53,29 @@ def _line(hop: Hop, blamed: Hop | None, now: datetime, *, verbose: bool) -> Text
     return line
 
 
-def _condition(said: Said, now: datetime) -> Text:
-    about = f" of {said.about}" if said.about else ""
-    line = Text(f"  {said.type}{about} = {said.status} ", style="" if said.good else "yellow")
-    line.append(f"{said.reason}", style="bold")
-    details = [age(said.since, now), f"by {said.writer}" if said.writer else "", "" if said.current else "older spec"]
+def _condition(condition: ObservedCondition, now: datetime) -> Text:
+    about = f" of {condition.about}" if condition.about else ""
+    line = Text(f"  {condition.type}{about} = {condition.status} ", style="" if condition.good else "yellow")
+    line.append(f"{condition.reason}", style="bold")
+    details = [
+        age(condition.since, now),
+        f"by {condition.writer}" if condition.writer else "",
+        "" if condition.current else "older spec",
+    ]
     line.append(f" ({', '.join(detail for detail in details if detail)})", style="dim") if any(details) else None
-    if said.meaning:
-        line.append(f"\n    {said.meaning}", style="dim")
+    if condition.meaning:
+        line.append(f"\n    {condition.meaning}", style="dim")
     return line
 
 
-def verdict(hop: Hop, blamed: Hop | None) -> Text:
-    if blamed is None:
-        hidden = sum(1 for one in hop.walk() if one.truth is Truth.HIDDEN)
+def conclusion(hop: Hop, cause: Hop | None) -> Text:
+    if cause is None:
+        hidden = sum(1 for below in hop.walk() if below.truth is Truth.HIDDEN)
         beyond = f" in what you may read ({hidden} hidden)" if hidden else ""
         return Text(f"Nothing is broken{beyond}.", style="green")
-    line = Text("The first broken hop is ", style="").append(str(blamed), style="bold red").append(f": {blamed.words}")
-    if blamed.fix:
-        line.append(f"\nWhat may help: {blamed.fix}")
+    line = Text("The first broken hop is ", style="").append(str(cause), style="bold red").append(f": {cause.message}")
+    if cause.fix:
+        line.append(f"\nWhat may help: {cause.fix}")
     return line
 
 
@@ -81,7 +85,7 @@ def age(since: str, now: datetime) -> str:
         seconds = (now - datetime.fromisoformat(since)).total_seconds()
     except ValueError:
         return ""
-    if seconds > 40 * 365 * 86400:  # the first statement of a CRD, made before anybody had looked
+    if seconds > 40 * 365 * 86400:  # a default in the CRD, set before any controller ran
         return "from the start"
     for size, letter in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size * 2:
@@ -91,8 +95,8 @@ def age(since: str, now: datetime) -> str:
 
 def plain(hop: Hop) -> dict[str, Any]:
     """The same for a program: the tree, and which of its hops is the cause."""
-    blamed = culprit(hop)
-    return {"tree": _plain(hop), "broken": None if blamed is None else {**_identity(blamed), "words": blamed.words}}
+    cause = root_cause(hop)
+    return {"tree": _plain(hop), "broken": None if cause is None else {**_identity(cause), "words": cause.message}}
 
 
 def _identity(hop: Hop) -> dict[str, str]:
@@ -109,26 +113,31 @@ def _plain(hop: Hop) -> dict[str, Any]:
         **_identity(hop),
         "how": hop.how,
         "truth": hop.truth.value,
-        "words": hop.words,
+        "words": hop.message,
         "fix": hop.fix,
     }
-    said = [
+    conditions = [
         {
-            "type": one.type,
-            "status": one.status,
-            "reason": one.reason,
-            "message": one.message,
-            "lastTransitionTime": one.since,
-            "about": one.about,
-            "writer": one.writer,
-            "good": one.good,
-            "current": one.current,
-            "meaning": one.meaning,
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": condition.since,
+            "about": condition.about,
+            "writer": condition.writer,
+            "good": condition.good,
+            "current": condition.current,
+            "meaning": condition.meaning,
         }
-        for one in hop.said
+        for condition in hop.conditions
     ]
     made["owners"] = dict(hop.owners)
-    return {**made, "conditions": said, "evidence": list(hop.evidence), "hops": [_plain(one) for one in hop.hops]}
+    return {
+        **made,
+        "conditions": conditions,
+        "evidence": list(hop.evidence),
+        "hops": [_plain(condition) for condition in hop.hops],
+    }
 
 
 def now() -> datetime:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from seamark.explain import kinds
-from seamark.explain.assess import assess, statements
+from seamark.explain.assess import assess, conditions_of
 from seamark.explain.model import Raw, Truth
 from seamark.explain.reader import Forbidden, Missing, Reader
 from seamark_runtime.api.meta import Key, Resource
@@ -26,13 +26,13 @@ FAMILIES: Mapping[str, tuple[Resource, ...]] = {
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Problem:
     """One object that is not as it should be."""
 
     resource: Resource
     key: Key
     truth: Truth
-    words: str
+    message: str
 
 
 @dataclass
@@ -46,21 +46,21 @@ class Row:
 @dataclass(frozen=True)
 class Summary:
     rows: tuple[Row, ...]
-    troubles: tuple[Trouble, ...]
+    problems: tuple[Problem, ...]
     hidden: tuple[Resource, ...]  # kinds that the user may not list
     installed: bool  # the cluster has at least one of our kinds
     readable: bool = True  # and the user may list at least one
-    rivals: tuple[str, ...] = ()  # who else answers to a name of ours, in our own words
+    competing: tuple[str, ...] = ()  # notes about competing controllers that use our names
 
 
 async def summarise(reader: Reader, namespace: str = "") -> Summary:
-    asked = [(family, kind) for family, members in FAMILIES.items() for kind in members]
-    lists = await asyncio.gather(*(reader.list_all(kind, namespace if kind.namespaced else "") for _, kind in asked))
+    listed = [(family, kind) for family, members in FAMILIES.items() for kind in members]
+    lists = await asyncio.gather(*(reader.list_all(kind, namespace if kind.namespaced else "") for _, kind in listed))
     rows: dict[tuple[str, Resource, str], Row] = {}
-    troubles: list[Trouble] = []
+    problems: list[Problem] = []
     hidden: list[Resource] = []
     installed = readable = False
-    for (family, kind), found in zip(asked, lists, strict=True):
+    for (family, kind), found in zip(listed, lists, strict=True):
         if isinstance(found, Missing):
             continue
         installed = True
@@ -69,23 +69,23 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
             continue
         readable = True
         for raw in found:
-            trouble = _look(kind, raw)
-            at = (family, kind, trouble.key.namespace)
-            rows.setdefault(at, Row(family, kind, trouble.key.namespace)).counts[trouble.truth] += 1
-            if trouble.truth.broken:
-                troubles.append(trouble)
-    rivals = await _rivals(reader, namespace)
-    return Summary(tuple(rows.values()), tuple(troubles), tuple(hidden), installed, readable, rivals)
+            problem = _assessed(kind, raw)
+            at = (family, kind, problem.key.namespace)
+            rows.setdefault(at, Row(family, kind, problem.key.namespace)).counts[problem.truth] += 1
+            if problem.truth.broken:
+                problems.append(problem)
+    competing = await _competing_controllers(reader, namespace)
+    return Summary(tuple(rows.values()), tuple(problems), tuple(hidden), installed, readable, competing)
 
 
-async def _rivals(reader: Reader, namespace: str) -> tuple[str, ...]:
+async def _competing_controllers(reader: Reader, namespace: str) -> tuple[str, ...]:
     """While a competing controller reverts what we write, every such object has an event about it."""
     found = await reader.list_all(kinds.EVENT, namespace, fields=f"reason={TAKEN}")
-    words = (one.get("note", "") for one in found if _lately(one)) if isinstance(found, list) else ()
-    return tuple(dict.fromkeys(words))
+    notes = (event.get("note", "") for event in found if _is_recent(event)) if isinstance(found, list) else ()
+    return tuple(dict.fromkeys(notes))
 
 
-def _lately(event: Raw) -> bool:
+def _is_recent(event: Raw) -> bool:
     last = (event.get("series") or {}).get("lastObservedTime") or event.get("eventTime") or ""
     try:
         return (datetime.now(UTC) - datetime.fromisoformat(last)).total_seconds() < PAUSE
@@ -93,7 +93,7 @@ def _lately(event: Raw) -> bool:
         return False
 
 
-def _look(kind: Resource, raw: Raw) -> Trouble:
+def _assessed(kind: Resource, raw: Raw) -> Problem:
     metadata = raw["metadata"]
-    truth, words = assess(kind, raw, statements(raw))
-    return Trouble(kind, Key(metadata.get("namespace", ""), metadata["name"]), truth, words)
+    truth, message = assess(kind, raw, conditions_of(raw))
+    return Problem(kind, Key(metadata.get("namespace", ""), metadata["name"]), truth, message)

@@ -46,76 +46,76 @@ class Bundle:
         self._transport = transport
         self._namespace = namespace
         self.files: dict[str, str] = {}
-        self.troubles: list[str] = []
+        self.problems: list[str] = []
 
     async def collect(self) -> None:
         about = {"seamark": seamark.__version__, "python": platform.python_version(), "system": platform.platform()}
-        about["kubernetes"] = (await self._ask(api_path("/version"))).get("gitVersion", "unknown")
+        about["kubernetes"] = (await self._get_json(api_path("/version"))).get("gitVersion", "unknown")
         self._write("versions.yaml", about)
         await asyncio.gather(*(self._objects(kind) for kind in kinds.OURS))
         pods, *_ = await asyncio.gather(*(self._objects(kind, self._namespace) for kind in HERE))
         await self._definitions()
         await self._events()
         await asyncio.gather(*(self._logs(pod) for pod in pods))
-        if self.troubles:
-            self.files["not-read.txt"] = "\n".join(sorted(self.troubles)) + "\n"
+        if self.problems:
+            self.files["not-read.txt"] = "\n".join(sorted(self.problems)) + "\n"
 
     async def _objects(self, kind: Resource, namespace: str = "") -> list[Json]:
         found = await self._list(kind, namespace)
         if found:
             folder = "installation" if namespace else "objects"
-            self._write(f"{folder}/{kind}.yaml", [cleaned(one) for one in found])
+            self._write(f"{folder}/{kind}.yaml", [cleaned(obj) for obj in found])
         return found
 
     async def _definitions(self) -> None:
         """Which versions of our kinds the cluster serves, and who wrote them."""
         crds = await self._list(DEFINITION)
         ours = {f"{kind.plural}.{kind.group}" for kind in kinds.OURS}
-        told = {
-            one["metadata"]["name"]: {
-                "versions": [version["name"] for version in one["spec"]["versions"] if version["served"]],
-                "annotations": cleaned(one["metadata"].get("annotations") or {}),
+        found = {
+            crd["metadata"]["name"]: {
+                "versions": [version["name"] for version in crd["spec"]["versions"] if version["served"]],
+                "annotations": cleaned(crd["metadata"].get("annotations") or {}),
             }
-            for one in crds
-            if one["metadata"]["name"] in ours
+            for crd in crds
+            if crd["metadata"]["name"] in ours
         }
-        self._write("definitions.yaml", told)
+        self._write("definitions.yaml", found)
 
     async def _events(self) -> None:
         ours = {kind.kind for kind in kinds.OURS}
         found = [
-            one
-            for one in await self._list(EVENT)
-            if one["metadata"]["namespace"] == self._namespace
-            or (one.get("regarding") or {}).get("kind") in ours
-            or (one.get("reportingController") or "").startswith("seamark")
+            event
+            for event in await self._list(EVENT)
+            if event["metadata"]["namespace"] == self._namespace
+            or (event.get("regarding") or {}).get("kind") in ours
+            or (event.get("reportingController") or "").startswith("seamark")
         ]
         if found:
-            self._write("events.yaml", [cleaned(one) for one in found])
+            self._write("events.yaml", [cleaned(event) for event in found])
 
     async def _logs(self, pod: Json) -> None:
         name = pod["metadata"]["name"]
         for container in pod["spec"]["containers"]:
             for previous in (False, True):
-                words = "previous" if previous else "current"
+                which = "previous" if previous else "current"
                 query = {"container": container["name"], "tailLines": str(LOG_LINES)}
                 query |= {"previous": "true"} if previous else {}
                 path = kinds.POD.path(self._namespace, name, "log")
                 text = await self._text(path, query, quiet=previous)
                 if text:
-                    self.files[f"logs/{name}/{container['name']}-{words}.log"] = redact(text)
+                    self.files[f"logs/{name}/{container['name']}-{which}.log"] = redact(text)
 
     def _write(self, name: str, content: object) -> None:
         self.files[name] = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
 
     async def _list(self, kind: Resource, namespace: str = "") -> list[Json]:
-        found = await self._ask(kind.path(namespace), {"limit": str(MOST_OBJECTS)})
+        found = await self._get_json(kind.path(namespace), {"limit": str(MOST_OBJECTS)})
         items: list[Json] = found.get("items") or []
         if (found.get("metadata") or {}).get("continue"):
-            self.troubles.append(f"{kind}: only the first {MOST_OBJECTS} are here")
+            self.problems.append(f"{kind}: only the first {MOST_OBJECTS} are here")
         return items
 
-    async def _ask(self, path: ApiPath, query: Mapping[str, str] | None = None) -> Json:
+    async def _get_json(self, path: ApiPath, query: Mapping[str, str] | None = None) -> Json:
         text = await self._text(path, query or {})
         answer: Json = msgspec.json.decode(text) if text else {}
         return answer
@@ -124,11 +124,11 @@ class Bundle:
         try:
             answer = await self._transport.send(HttpRequest("GET", path, query, accept="application/json, */*"))
         except NoAnswerError as error:
-            self.troubles.append(f"{path}: {error}")
+            self.problems.append(f"{path}: {error}")
             return ""
         if answer.status != 200:
             if answer.status != 404 and not quiet:
-                self.troubles.append(redact(f"{path}: {explain(answer).message}"))
+                self.problems.append(redact(f"{path}: {explain(answer).message}"))
             return ""
         return answer.body.decode(errors="replace")
 

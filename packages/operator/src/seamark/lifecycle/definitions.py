@@ -29,7 +29,7 @@ MANAGER = "seamark-install"
 DEFINITION = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
-SERVED_WITHIN = 30.0  # seconds from a definition's writing to its kind being served
+SERVED_TIMEOUT = 30.0  # seconds from a definition's writing to its kind being served
 
 Json = dict[str, Any]
 
@@ -48,17 +48,17 @@ class Decision:
     name: str
     step: Step
     wanted: Json
-    words: str = ""
+    reason: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.step.value}" + (f", {self.words}" if self.words else "")
+        return f"{self.name}: {self.step.value}" + (f", {self.reason}" if self.reason else "")
 
 
 def marked(crds: Iterable[CRD]) -> list[Json]:
     """The manifests of these, with the version that made them."""
     found = [crd.manifest() for crd in crds]
-    for one in found:
-        one["metadata"].setdefault("annotations", {})[VERSION] = seamark.__version__
+    for manifest in found:
+        manifest["metadata"].setdefault("annotations", {})[VERSION] = seamark.__version__
     return found
 
 
@@ -68,14 +68,14 @@ def grants(crds: Iterable[CRD]) -> set[Grant]:
     return changing | {Grant(DEFINITION.group, DEFINITION.plural, verb) for verb in ("create", "get")}
 
 
-def decide(wanted: Json, standing: Json | None) -> Decision:
+def decide(wanted: Json, installed: Json | None) -> Decision:
     name = wanted["metadata"]["name"]
-    if standing is None:
+    if installed is None:
         return Decision(name, Step.CREATE, wanted)
     needed = {version["name"] for version in wanted["spec"]["versions"] if version["storage"]}
-    serves = {version["name"] for version in standing["spec"]["versions"] if version["served"]}
+    serves = {version["name"] for version in installed["spec"]["versions"] if version["served"]}
     ours = VERSION in wanted["metadata"].get("annotations", {})
-    written = (standing["metadata"].get("annotations") or {}).get(VERSION, "")
+    written = (installed["metadata"].get("annotations") or {}).get(VERSION, "")
     if ours and written and version_numbers(written) <= version_numbers(seamark.__version__):
         return Decision(name, Step.UPDATE, wanted)
     whose = f"it is of the newer version {written}" if written else "it is not Seamark's"
@@ -87,22 +87,22 @@ def decide(wanted: Json, standing: Json | None) -> Decision:
 
 async def install(transport: Transport, wanted: Sequence[Json]) -> list[Decision]:
     """Looks at all of them before the first is written; returns when what was written is served."""
-    standing = await asyncio.gather(*(_standing(transport, one["metadata"]["name"]) for one in wanted))
-    decisions = [decide(*pair) for pair in zip(wanted, standing, strict=True)]
-    refused = [str(one).replace("refused, ", "") for one in decisions if one.step is Step.REFUSE]
+    installed = await asyncio.gather(*(_installed(transport, decision["metadata"]["name"]) for decision in wanted))
+    decisions = [decide(*pair) for pair in zip(wanted, installed, strict=True)]
+    refused = [str(decision).replace("refused, ", "") for decision in decisions if decision.step is Step.REFUSE]
     if refused:
         hint = "upgrade or remove that definition, or install without the family that needs it"
         raise UserError(f"nothing was installed. {'; '.join(refused)}", hint=hint)
-    written = [one for one in decisions if one.step in (Step.CREATE, Step.UPDATE)]
-    await asyncio.gather(*(_write(transport, one) for one in written))
-    async with asyncio.timeout(SERVED_WITHIN):
-        for one in written:
-            while not _established(await _standing(transport, one.name)):  # noqa: ASYNC110  others make it so
+    written = [decision for decision in decisions if decision.step in (Step.CREATE, Step.UPDATE)]
+    await asyncio.gather(*(_write(transport, decision) for decision in written))
+    async with asyncio.timeout(SERVED_TIMEOUT):
+        for decision in written:
+            while not _established(await _installed(transport, decision.name)):  # noqa: ASYNC110  others make it so
                 await asyncio.sleep(0.05)
     return decisions
 
 
-async def _standing(transport: Transport, name: str) -> Json | None:
+async def _installed(transport: Transport, name: str) -> Json | None:
     answer = await transport.send(HttpRequest("GET", DEFINITION.path(name=name)))
     if answer.status == 404:
         return None
@@ -130,6 +130,6 @@ def _refusal(name: str, answer: Answer) -> UserError:
     return UserError(f"{name}: {explain(answer).message}", hint=hint)
 
 
-def _established(standing: Json | None) -> bool:
-    said = ((standing or {}).get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Established" and one["status"] == "True" for one in said)
+def _established(installed: Json | None) -> bool:
+    conditions = ((installed or {}).get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)

@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 MANAGER = "seamark-uninstall"
 REMOTE = ("loadbalancer", "bindings")  # families that hold something outside which has to be given back
 ENVOYS = (EnvoyDeployment, EnvoyDaemonSet, FrontService, EnvoyConfig)
-LOOK = 0.1
+INTERVAL = 0.1
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,19 @@ def grants(plan: Plan) -> set[Grant]:
 
 
 async def leave(transport: Transport, plan: Plan) -> list[str]:
-    """Everything in order; what could not be given back, in words."""
+    """Everything in order; returns what could not be released."""
     client = Client(transport, manager=MANAGER)
     for name in plan.deployments:
-        await _if_there(client.merge_patch(Deployment, Key(plan.namespace, name), {"spec": {"replicas": 0}}, "scale"))
+        await _ignore_missing(
+            client.merge_patch(Deployment, Key(plan.namespace, name), {"spec": {"replicas": 0}}, "scale")
+        )
     await _release_installation(client, plan)
-    left = await _give_back(transport, plan)
+    left = await _release_remote(transport, plan)
     for family in plan.families:
         for declared in family.controllers():
-            if isinstance(declared, Controller) and declared.finalizer:
-                await _let_go(client, declared)
-            for kind in declared.children:
+            if isinstance(declared, Controller) and declared.writes.finalizer:
+                await _remove_finalizers(client, declared)
+            for kind in declared.writes.children:
                 if kind in ENVOYS:
                     await _remove_all(client, kind, scope(declared, kind))
     for name in plan.leases:
@@ -93,22 +95,22 @@ async def _release_installation(client: Client, plan: Plan) -> None:
     if not any(family.name == "bindings" for family in plan.families):
         return
     key = Key(plan.namespace, plan.operator)
-    await _if_there(client.merge_patch(KubernetesOperator, key, {"spec": {"drain": {"policy": plan.policy}}}))
+    await _ignore_missing(client.merge_patch(KubernetesOperator, key, {"spec": {"drain": {"policy": plan.policy}}}))
     await _remove(client, KubernetesOperator, key)
 
 
-async def _give_back(transport: Transport, plan: Plan) -> list[str]:
+async def _release_remote(transport: Transport, plan: Plan) -> list[str]:
     """Runs the families that hold something outside until they hold nothing, or the time is up."""
     working = []
     for lease, names in plan.leases.items():
-        families = [one for one in plan.families if one.name in names and one.name in REMOTE]
+        families = [family for family in plan.families if family.name in names and family.name in REMOTE]
         if families:
             working.append(_run(transport, plan, lease, families))
-    return [words for found in await asyncio.gather(*working) for words in found]
+    return [line for found in await asyncio.gather(*working) for line in found]
 
 
 async def _run(transport: Transport, plan: Plan, lease: str, families: Iterable[Family]) -> list[str]:
-    declared = [one for family in families for one in family.controllers()]
+    declared = [controller for family in families for controller in family.controllers()]
     settings = Settings(namespace=plan.namespace, lease=lease)
     world = World(transport, SystemClock(), Random(), process_identity())
     operator = Operator(world, declared, settings)
@@ -116,7 +118,7 @@ async def _run(transport: Transport, plan: Plan, lease: str, families: Iterable[
     try:
         async with asyncio.timeout(plan.within):
             while held(operator) is None or held(operator):
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(INTERVAL)
                 if work.done():
                     work.result()
         return []
@@ -132,16 +134,16 @@ def held(operator: Operator) -> list[str] | None:
     """What still has a finalizer of ours; None while that is not known."""
     found = []
     for declared in operator.loop.router.controllers.values():
-        if isinstance(declared, Controller) and declared.finalizer:
+        if isinstance(declared, Controller) and declared.writes.finalizer:
             informer = operator.informers[declared.kind]
             if not informer.synced:
                 return None
             kind = declared.kind.RESOURCE.kind
-            found += [f"{kind} {one.key}" for one in informer.cache if without_finalizer(declared, one)]
+            found += [f"{kind} {obj.key}" for obj in informer.cache if without_finalizer(declared, obj)]
     return sorted(found)
 
 
-async def _let_go(client: Client, declared: Controller[Any]) -> None:
+async def _remove_finalizers(client: Client, declared: Controller[Any]) -> None:
     """Takes our finalizers off whatever still has them."""
     followed = scope(declared, declared.kind)
     try:
@@ -153,7 +155,7 @@ async def _let_go(client: Client, declared: Controller[Any]) -> None:
             try:
                 seen = {"resourceVersion": obj.metadata.resource_version, "uid": obj.uid}
                 await client.merge_patch(declared.kind, obj.key, {"metadata": {**metadata, **seen}})
-                log.info("let go", kind=declared.kind.RESOURCE.kind, object=str(obj.key))
+                log.info("finalizer removed", kind=declared.kind.RESOURCE.kind, object=str(obj.key))
                 break
             except Gone:
                 break
@@ -174,7 +176,7 @@ async def _remove(client: Client, kind: type[Object], key: Key) -> None:
     await client.delete(kind, key, uid=obj.uid)
 
 
-async def _if_there(writing: Any) -> None:
+async def _ignore_missing(writing: Any) -> None:
     try:
         await writing
     except Gone:

@@ -42,21 +42,21 @@ def grants(namespace: str, names: Iterable[str]) -> set[Grant]:
 async def keep(client: Client, namespace: str, authority: str, wanted: Iterable[Wanted]) -> list[str]:
     """Ensures that the authority and these Secrets exist and are valid for a while; returns what was created."""
     now = datetime.now(UTC)
-    told: list[str] = []
+    written: list[str] = []
     ca = await _data(client, Key(namespace, authority))
     if not ca.get(CA_KEY) or not fresh(ca.get(CA_CRT, b""), now):
         ca = make_authority(now)
-        told.append(await _write(client, Key(namespace, authority), ca))
-    for one in wanted:
-        have = await _data(client, Key(namespace, one.name))
-        changed = {name: secrets.token_urlsafe(32).encode() for name in one.tokens if not have.get(name)}
-        if one.hosts and due(have, ca[CA_CRT], one.hosts, now):
-            changed |= issue(ca, one.hosts, now)
-        if one.tokens and have.get(CA_CRT) != ca[CA_CRT]:
+        written.append(await _write(client, Key(namespace, authority), ca))
+    for secret in wanted:
+        current = await _data(client, Key(namespace, secret.name))
+        changed = {name: secrets.token_urlsafe(32).encode() for name in secret.tokens if not current.get(name)}
+        if secret.hosts and due(current, ca[CA_CRT], secret.hosts, now):
+            changed |= issue(ca, secret.hosts, now)
+        if secret.tokens and current.get(CA_CRT) != ca[CA_CRT]:
             changed[CA_CRT] = ca[CA_CRT]
         if changed:
-            told.append(await _write(client, Key(namespace, one.name), changed))
-    return told
+            written.append(await _write(client, Key(namespace, secret.name), changed))
+    return written
 
 
 async def _data(client: Client, key: Key) -> dict[str, bytes]:

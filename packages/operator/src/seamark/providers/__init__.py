@@ -1,1 +1,1 @@
-"""Remote systems behind narrow protocols: edges and DNS servers. Each has an in-memory fake."""
+"""Remote systems behind narrow protocols: edges, DNS servers, boards. Each has an in-memory fake."""

@@ -363,7 +363,7 @@ class Pod(Object, frozen=True, kw_only=True):
     status: PodStatus = PodStatus()
 
     def condition(self, type_: str) -> PodCondition | None:
-        return next((one for one in self.status.conditions or () if one.type == type_), None)
+        return next((condition for condition in self.status.conditions or () if condition.type == type_), None)
 
     @property
     def finished(self) -> bool:

@@ -11,10 +11,10 @@ import yaml
 from seamark_runtime.api.meta import Object, Resource
 from seamark_runtime.api.schema import NotStructural, Rule, Schema, structural
 
-NEVER = "1970-01-01T00:00:00Z"  # the time of a statement that was made before anybody had looked
+NEVER = "1970-01-01T00:00:00Z"  # the time of a statement that was made before the first reconcile
 
 
-class FirstWord(Protocol):
+class InitialCondition(Protocol):
     """The default condition of an object that was not reconciled yet: Unknown, for this reason."""
 
     @property
@@ -38,14 +38,14 @@ class Column:
     format: str = ""
 
     @classmethod
-    def condition(cls, name: str, *, says: str = "status", column: str = "", priority: int = 0) -> Column:
+    def condition(cls, name: str, *, field: str = "status", column: str = "", priority: int = 0) -> Column:
         """The status (or reason, or message) of a condition."""
-        return cls(column or name, f'.status.conditions[?(@.type=="{name}")].{says}', priority=priority)
+        return cls(column or name, f'.status.conditions[?(@.type=="{name}")].{field}', priority=priority)
 
     def wire(self) -> Schema:
         column: Schema = {"name": self.name, "type": self.type, "jsonPath": self.path}
-        said = {"priority": self.priority, "description": self.description, "format": self.format}
-        return column | {key: value for key, value in said.items() if value}
+        optional = {"priority": self.priority, "description": self.description, "format": self.format}
+        return column | {key: value for key, value in optional.items() if value}
 
 
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
@@ -67,7 +67,7 @@ class CRD:
     singular: str = ""
     columns: tuple[Column, ...] = ()
     rules: tuple[Rule, ...] = ()
-    conditions: tuple[FirstWord, ...] = ()
+    conditions: tuple[InitialCondition, ...] = ()
     selectable: tuple[str, ...] = ()
     """Fields that a client can select by, as paths: `.spec.class`."""
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)

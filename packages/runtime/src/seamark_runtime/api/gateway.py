@@ -1,4 +1,4 @@
-"""gateway.networking.k8s.io: classes, gateways, their listeners, and who may refer to whom."""
+"""gateway.networking.k8s.io: classes, gateways, their listeners, and grants for references between namespaces."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class LabelSelector(Wire, frozen=True, kw_only=True):
 class RouteNamespaces(Wire, frozen=True, kw_only=True):
     """From which namespaces routes, or listener sets, may come."""
 
-    who: str | None = msgspec.field(default=None, name="from")
+    from_: str | None = msgspec.field(default=None, name="from")
     selector: LabelSelector | None = None
 
 

@@ -98,8 +98,8 @@ class ManagedMeta(ObjectMeta, frozen=True, kw_only=True):
 
     managed_fields: tuple[ManagedFields, ...] | None = None
 
-    def spoken(self, manager: str) -> bool:
-        return any((one.manager, one.subresource) == (manager, "status") for one in self.managed_fields or ())
+    def has_status_of(self, manager: str) -> bool:
+        return any((entry.manager, entry.subresource) == (manager, "status") for entry in self.managed_fields or ())
 
 
 class Object(Wire, frozen=True, kw_only=True):

@@ -55,9 +55,9 @@ class Rule:
     reason: str = ""
 
     def wire(self) -> Schema:
-        said = {"rule": self.rule, "message": self.message, "messageExpression": self.message_expression}
-        said |= {"fieldPath": self.field_path, "reason": self.reason}
-        return {key: value for key, value in said.items() if value}
+        optional = {"rule": self.rule, "message": self.message, "messageExpression": self.message_expression}
+        optional |= {"fieldPath": self.field_path, "reason": self.reason}
+        return {key: value for key, value in optional.items() if value}
 
 
 def checked(*rules: Rule) -> Meta:
@@ -101,7 +101,7 @@ class _Walk:
 
     def _with_metadata(self, node: types.Metadata) -> Schema:
         extra = node.extra_json_schema or {}
-        if extra.get(FREE_FORM) and any(isinstance(kind, types.StructType) for kind in _said(node.type)):
+        if extra.get(FREE_FORM) and any(isinstance(kind, types.StructType) for kind in _without_null(node.type)):
             return {"type": "object", **extra}  # its content belongs to another API: not described
         return {**self.schema(node.type), **extra}
 
@@ -145,11 +145,11 @@ class _Walk:
         return schema | _limits(minProperties=node.min_length, maxProperties=node.max_length)
 
     def _union(self, node: types.UnionType) -> Schema:
-        said = _said(node)
-        optional: Schema = {"nullable": True} if len(said) < len(node.types) else {}
-        if len(said) == 1:
-            return self.schema(said[0]) | optional
-        if {type(kind) for kind in said} == {types.IntType, types.StrType}:
+        kinds = _without_null(node)
+        optional: Schema = {"nullable": True} if len(kinds) < len(node.types) else {}
+        if len(kinds) == 1:
+            return self.schema(kinds[0]) | optional
+        if {type(kind) for kind in kinds} == {types.IntType, types.StrType}:
             return {"x-kubernetes-int-or-string": True, **optional}
         raise self._error("one of several types, which a structural schema can't say")
 
@@ -183,7 +183,7 @@ class _Walk:
         return NotStructural(f"{place or 'the type itself'}: {what}")
 
 
-def _said(node: types.Type) -> list[types.Type]:
+def _without_null(node: types.Type) -> list[types.Type]:
     """The type of a set value: the type, or those of a union, without None."""
     kinds = node.types if isinstance(node, types.UnionType) else (node,)
     return [kind for kind in kinds if not isinstance(kind, types.NoneType)]

@@ -37,13 +37,13 @@ def total(meter: Meter, items: list[Any]) -> Any:
 
 
 def is_sorted(items: list[Any]) -> bool:
-    return all(compare(one, other, "isSorted") <= 0 for one, other in pairwise(_list(items)))
+    return all(compare(item, other, "isSorted") <= 0 for item, other in pairwise(_list(items)))
 
 
 def index_of(meter: Meter, target: Any, item: Any, *rest: Any) -> int:
     if isinstance(target, str):
         return strings.index_of(target, item, *rest)
-    return next((index for index, one in enumerate(_list(target)) if equal(meter, one, item)), -1)
+    return next((index for index, element in enumerate(_list(target)) if equal(meter, element, item)), -1)
 
 
 def last_index_of(meter: Meter, target: Any, item: Any, *rest: Any) -> int:
@@ -68,7 +68,7 @@ def contains(target: Any, item: Any) -> bool:
 def distinct(meter: Meter, items: list[Any]) -> list[Any]:
     result: list[Any] = []
     for item in _list(items):
-        if not any(equal(meter, item, one) for one in result):
+        if not any(equal(meter, item, other) for other in result):
             result.append(item)
     return result
 
@@ -81,7 +81,7 @@ def reverse(target: Any) -> Any:
 
 def sort(meter: Meter, items: list[Any]) -> list[Any]:
     meter.charge(len(_list(items)) * len(items).bit_length())
-    return sorted(items, key=cmp_to_key(lambda one, other: compare(one, other, "sort")))
+    return sorted(items, key=cmp_to_key(lambda item, other: compare(item, other, "sort")))
 
 
 def flatten(meter: Meter, items: list[Any], depth: int = 1) -> list[Any]:
@@ -103,15 +103,15 @@ def slice_of(items: list[Any], start: int, end: int) -> list[Any]:
 
 
 def sets_contain(meter: Meter, whole: list[Any], part: list[Any]) -> bool:
-    return all(any(equal(meter, item, one) for one in _list(whole)) for item in _list(part))
+    return all(any(equal(meter, item, member) for member in _list(whole)) for item in _list(part))
 
 
-def sets_equivalent(meter: Meter, one: list[Any], other: list[Any]) -> bool:
-    return sets_contain(meter, one, other) and sets_contain(meter, other, one)
+def sets_equivalent(meter: Meter, items: list[Any], others: list[Any]) -> bool:
+    return sets_contain(meter, items, others) and sets_contain(meter, others, items)
 
 
-def sets_intersect(meter: Meter, one: list[Any], other: list[Any]) -> bool:
-    return any(any(equal(meter, item, candidate) for candidate in _list(other)) for item in _list(one))
+def sets_intersect(meter: Meter, items: list[Any], others: list[Any]) -> bool:
+    return any(any(equal(meter, item, candidate) for candidate in _list(others)) for item in _list(items))
 
 
 NAMESPACED: dict[str, Function] = {

@@ -21,7 +21,7 @@ import msgspec
 from seamark.explain.kinds import GATEWAYS, SERVICE, WORKLOAD, named
 from seamark_runtime.api.meta import Key
 from seamark_runtime.errors import UserError
-from seamark_runtime.resolver import Resolver, heard
+from seamark_runtime.resolver import Resolver, cancellable
 from seamark_runtime.transport import HttpRequest, NoAnswerError, Transport
 from seamark_runtime.untrusted.bodies import read_body
 from seamark_runtime.untrusted.decoding import Malformed
@@ -43,7 +43,7 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read: str = ""
     host: str = ""
     path: str = "/"
-    says: tuple[str, ...] = ()
+    contains: tuple[str, ...] = msgspec.field(default=(), name="says")
 
     def __str__(self) -> str:
         return next(f"{name} {text}" for name in ("curl", "dig", "read") if (text := getattr(self, name)))
@@ -101,7 +101,7 @@ class Checker:
             session.get(url, headers={"Host": shown}) as response,
         ):
             text = (await read_body(response.content.iter_any(), LARGEST)).decode(errors="replace")
-        missing = [message for message in check.says if message not in text]
+        missing = [message for message in check.contains if message not in text]
         good = response.status == 200 and not missing
         message = f"{response.status} {response.reason}" + (f", without {missing[0]!r}" if missing else "")
         return Outcome(good, message, command)
@@ -145,9 +145,9 @@ class Checker:
         name, _, type_ = check.dig.partition(" ")
         host, _, port = self.names.rpartition(":")
         query = dns.message.make_query(name, type_ or "A")
-        answer = await heard(dns.asyncquery.udp(query, host, port=int(port), timeout=PATIENCE))
+        answer = await cancellable(dns.asyncquery.udp(query, host, port=int(port), timeout=PATIENCE))
         found = sorted(rdata.to_text() for rrset in answer.answer for rdata in rrset)
-        good = bool(found) and all(message in found for message in check.says)
+        good = bool(found) and all(message in found for message in check.contains)
         command = f"dig @{host} -p {port} +short {name} {type_ or 'A'}"
         return Outcome(good, ", ".join(found) or "no answer", command)
 
@@ -155,7 +155,7 @@ class Checker:
         kind, _, name = check.read.partition(" ")
         resource, key = named(kind), Key(*name.split("/", 1))
         text = msgspec.json.encode(await self._object(resource.path(*key))).decode()
-        missing = [message for message in check.says if message not in text]
+        missing = [message for message in check.contains if message not in text]
         command = f"kubectl --kubeconfig {self.kubeconfig} get {kind} {key.name} -n {key.namespace} -o yaml"
         return Outcome(not missing, f"without {missing[0]!r}" if missing else "found", command)
 

@@ -18,7 +18,7 @@ from seamark.cli import console
 from seamark.cli.families import FAMILIES
 from seamark.cli.manifests import Applier
 from seamark.cli.run import supervise
-from seamark.console.evidence import Here
+from seamark.console.evidence import LocalEvidence
 from seamark_cluster.commands.dev.checks import Checker
 from seamark_cluster.commands.dev.examples import ENVOY, NODE, Example
 from seamark_cluster.commands.dev.parts import Parts, first_free
@@ -114,7 +114,7 @@ class Demo:
         controllers = [declaration for family in families for declaration in family.controllers()]
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
         load = connect(str(place.kubeconfig))
-        here = partial(Here, evidence=partial(evidence, operator))
+        here = partial(LocalEvidence, evidence=partial(evidence, operator))
         page = f"{HOST}:{first_free(HOST, PAGE_PORTS)}"
         checker = Checker(transport, str(place.kubeconfig), self.parts.names, place.names)
         tasks = [

@@ -17,7 +17,7 @@ import yaml
 
 from seamark.cli.manifests import read
 from seamark.cli.score import placed
-from seamark.families.score.file import read as read_score
+from seamark.families.score.scorefile.conversion import read as read_score
 from seamark_cluster.commands.dev.checks import Check
 from seamark_runtime.errors import UserError
 
@@ -64,13 +64,15 @@ def gathered(folder: Path) -> list[Example]:
     """Each folder with manifests; those without Pods first, as they are ready sooner."""
     files = sorted(folder.rglob("*.yaml"))
     directories = dict.fromkeys(file.parent for file in files)
-    found = [example(home, [file for file in files if file.parent == home], folder) for home in directories]
+    found = [
+        example(directory, [file for file in files if file.parent == directory], folder) for directory in directories
+    ]
     if not any(item.manifests for item in found):
         raise UserError(f"no manifests in {folder}", hint="name a folder that has some with --examples")
     return [entry for entry in found if entry.manifests]
 
 
-def example(home: Path, files: Iterable[Path], folder: Path) -> Example:
+def example(directory: Path, files: Iterable[Path], folder: Path) -> Example:
     manifests: list[Manifest] = []
     checks: tuple[Check, ...] = ()
     for file in files:
@@ -80,7 +82,7 @@ def example(home: Path, files: Iterable[Path], folder: Path) -> Example:
             manifests.append(placed(read_score(file), "", "default"))
         else:
             manifests += read(file)
-    return Example(str(home.relative_to(folder)), tuple(manifests), checks)
+    return Example(str(directory.relative_to(folder)), tuple(manifests), checks)
 
 
 def read_checks(file: Path) -> tuple[Check, ...]:

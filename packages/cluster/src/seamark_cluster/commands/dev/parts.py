@@ -14,8 +14,8 @@ from seamark_cluster.commands.dev.examples import EDGE, ENVOY, NAMES
 from seamark_cluster.commands.dev.programs import manifests
 from seamark_cluster.real.ports import free
 from seamark_edge.dataplane.envoy import binary
-from seamark_edge.edge.server import Edge
 from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.process.server import Edge
 from seamark_runtime.errors import UserError
 
 HOST = "127.0.0.1"

@@ -15,7 +15,7 @@ from seamark_cluster.controllers.workload.status import MANAGER, WholeStatus
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock
-from seamark_runtime.controller import Controller
+from seamark_runtime.controller import Controller, Reads, Writes
 from seamark_runtime.view import View
 
 REPLICA_SETS = by_controller(ReplicaSet)
@@ -44,12 +44,9 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
         judge=judge,
         announce=announce,
         status=WholeStatus(annotations=(REVISION,), progressed=progressed_since),
-        children=(ReplicaSet,),
-        reads=(Pod,),
-        indexes=(REPLICA_SETS, BY_CONTROLLER, ALONE),
         perform=performing(client),
-        ownership=Controlling(),
-        manager=MANAGER,
+        reads=Reads(kinds=(Pod,), indexes=(REPLICA_SETS, BY_CONTROLLER, ALONE)),
+        writes=Writes(children=(ReplicaSet,), ownership=Controlling(), manager=MANAGER),
     )
 
 

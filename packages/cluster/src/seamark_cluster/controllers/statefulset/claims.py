@@ -17,7 +17,7 @@ from seamark_runtime.api.meta import Key, Object, ObjectMeta, Resource
 from seamark_runtime.apply import Answers
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import Controller, Wanted
+from seamark_runtime.controller import Controller, Reads, Wanted, Writes
 from seamark_runtime.events import Notice
 from seamark_runtime.status import NoStatus
 from seamark_runtime.view import View
@@ -91,8 +91,6 @@ def controller() -> Controller[Seen]:
         judge=lambda _seen, _answers: None,
         announce=announce,
         status=NoStatus(),
-        children=(Claim,),
-        indexes=(BY_NAME,),
-        ownership=ByName(),
-        manager=MANAGER,
+        reads=Reads(indexes=(BY_NAME,)),
+        writes=Writes(children=(Claim,), ownership=ByName(), manager=MANAGER),
     )

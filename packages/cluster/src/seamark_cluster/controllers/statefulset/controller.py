@@ -12,7 +12,7 @@ from seamark_cluster.controllers.workload.status import MANAGER, WholeStatus
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock
-from seamark_runtime.controller import Controller
+from seamark_runtime.controller import Controller, Reads, Writes
 from seamark_runtime.view import View
 
 REVISIONS = by_controller(ControllerRevision)
@@ -36,11 +36,9 @@ def controller(clock: Clock, client: Client) -> Controller[Seen]:
         judge=judge,
         announce=announce,
         status=WholeStatus(),
-        children=(ControllerRevision, Pod),
-        indexes=(REVISIONS, BY_CONTROLLER, PODS_ALONE),
         perform=performing(client),
-        ownership=Controlling(),
-        manager=MANAGER,
+        reads=Reads(indexes=(REVISIONS, BY_CONTROLLER, PODS_ALONE)),
+        writes=Writes(children=(ControllerRevision, Pod), ownership=Controlling(), manager=MANAGER),
     )
 
 

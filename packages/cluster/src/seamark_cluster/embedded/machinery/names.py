@@ -17,23 +17,23 @@ _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _CHARACTERS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
-LABEL_WORDS = (
+LABEL_MESSAGE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
     "and must start and end with an alphanumeric character"
 )
-SUBDOMAIN_WORDS = (
+SUBDOMAIN_MESSAGE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
     "and must start and end with an alphanumeric character"
 )
-LABEL_1035_WORDS = (
+LABEL_1035_MESSAGE = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
     "start with an alphabetic character, and end with an alphanumeric character"
 )
-LABEL_VALUE_WORDS = (
+LABEL_VALUE_MESSAGE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character"
 )
-CONFIG_KEY_WORDS = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+CONFIG_KEY_MESSAGE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
 
 
 def _matching(pattern: str, description: str, examples: tuple[str, ...], limit: int) -> NameCheck:
@@ -52,12 +52,12 @@ def _matching(pattern: str, description: str, examples: tuple[str, ...], limit: 
     return check
 
 
-subdomain = _matching(_SUBDOMAIN, SUBDOMAIN_WORDS, ("example.com",), 253)
-label_1035 = _matching(_LABEL_1035, LABEL_1035_WORDS, ("my-name", "abc-123"), 63)
-label_value = _matching(_LABEL_VALUE, LABEL_VALUE_WORDS, ("MyValue", "my_value", "12345"), 63)
+subdomain = _matching(_SUBDOMAIN, SUBDOMAIN_MESSAGE, ("example.com",), 253)
+label_1035 = _matching(_LABEL_1035, LABEL_1035_MESSAGE, ("my-name", "abc-123"), 63)
+label_value = _matching(_LABEL_VALUE, LABEL_VALUE_MESSAGE, ("MyValue", "my_value", "12345"), 63)
 _name_part = _matching(_QUALIFIED, f"name part {_CHARACTERS}", ("MyName", "my.name", "123-abc"), 63)
-_config_key = _matching(_CONFIG_KEY, CONFIG_KEY_WORDS, ("key.name", "KEY_NAME", "key-name"), 253)
-_label = _matching(_LABEL, LABEL_WORDS, ("my-name", "123-abc"), 63)
+_config_key = _matching(_CONFIG_KEY, CONFIG_KEY_MESSAGE, ("key.name", "KEY_NAME", "key-name"), 253)
+_label = _matching(_LABEL, LABEL_MESSAGE, ("my-name", "123-abc"), 63)
 
 
 def label(text: str) -> list[str]:

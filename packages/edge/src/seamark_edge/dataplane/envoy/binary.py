@@ -29,7 +29,7 @@ def wanted() -> str:
     return found[1]
 
 
-def home(environment: Mapping[str, str] = os.environ) -> Path:
+def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
     base = environment.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path.home() / ".cache") / "seamark" / "envoy" / wanted()
 
@@ -40,8 +40,8 @@ def find(configured: str = "") -> Path | None:
         if not os.access(configured, os.X_OK):
             raise UserError(f"gateway_envoy names {configured}, which can't be run", hint="correct or unset it")
         return Path(configured)
-    cached = sorted(home().glob("lib/python*/site-packages/envoy/_bin/envoy"))
-    if cached and (home() / "complete").exists():
+    cached = sorted(cache_directory().glob("lib/python*/site-packages/envoy/_bin/envoy"))
+    if cached and (cache_directory() / "complete").exists():
         return cached[0]
     found = shutil.which("envoy")
     return Path(found) if found else None
@@ -60,14 +60,14 @@ def trouble(program: Path | None) -> str:
         return "There is no Envoy on this machine; `seamark gateway envoy` installs it"
     found = version(program)
     if found < OLDEST:
-        said = ".".join(map(str, found)) or "something else"
-        return f"{program} is {said}, but Envoy {OLDEST[0]}.{OLDEST[1]} or newer is needed"
+        shown = ".".join(map(str, found)) or "something else"
+        return f"{program} is {shown}, but Envoy {OLDEST[0]}.{OLDEST[1]} or newer is needed"
     return ""
 
 
 def install() -> Path:
     """Makes sure that it is in the cache."""
-    place = home()
+    place = cache_directory()
     place.parent.mkdir(parents=True, exist_ok=True)
     with (place.parent / f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -77,9 +77,9 @@ def install() -> Path:
             for command in ([sys.executable, "-m", "venv", str(place)], [*pip, "-r", str(LOCK)]):
                 run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
                 if run.returncode != 0:
-                    said = (run.stderr or run.stdout).strip().splitlines()
+                    output = (run.stderr or run.stdout).strip().splitlines()
                     raise UserError(
-                        f"can't install Envoy ({said[-1] if said else run.returncode})",
+                        f"can't install Envoy ({output[-1] if output else run.returncode})",
                         hint="install one yourself, and name it with gateway_envoy",
                     )
             (place / "complete").touch()

@@ -6,6 +6,7 @@ from typing import Any
 
 from seamark_runtime.api.meta import Key
 
+KEEPALIVE = "30s"
 TYPE = "type.googleapis.com/envoy.extensions."
 
 
@@ -16,7 +17,7 @@ def bootstrap(gateway: Key | None, upstream: dict[str, Any]) -> dict[str, Any]:
     http2 = {
         "@type": TYPE + "upstreams.http.v3.HttpProtocolOptions",
         "explicit_http_config": {
-            "http2_protocol_options": {"connection_keepalive": {"interval": "30s", "timeout": "5s"}}
+            "http2_protocol_options": {"connection_keepalive": {"interval": KEEPALIVE, "timeout": "5s"}}
         },
         # a stream that was ended is tried again over a new connection, which shows the certificate of that moment
         "common_http_protocol_options": {"max_requests_per_connection": 1},

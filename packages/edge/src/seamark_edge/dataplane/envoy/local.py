@@ -19,13 +19,11 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import grpc
 import structlog
-from envoy.service.discovery.v3 import ads_pb2_grpc
 
 from seamark_edge.dataplane.envoy.binary import trouble
 from seamark_edge.dataplane.envoy.bootstrap import bootstrap, by_socket
-from seamark_edge.dataplane.envoy.server import XdsServer
+from seamark_edge.dataplane.envoy.server import XdsServer, grpc_server
 from seamark_edge.dataplane.model import Snapshot
 from seamark_edge.dataplane.protocol import Outcome, Presence, Served
 from seamark_runtime.api.meta import Key
@@ -35,7 +33,6 @@ from seamark_runtime.source import Facts
 log = structlog.get_logger(__name__)
 
 PR_SET_PDEATHSIG = 1
-LARGEST = 64 << 20  # bytes of one xDS message
 Socket = tuple[str, int]  # address and port
 
 
@@ -44,7 +41,7 @@ class _Process:
     """A process that is kept running, the last lines of its output, and where it may listen."""
 
     keeping: asyncio.Task[None]
-    said: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
     sockets: frozenset[Socket] = frozenset()
 
 
@@ -64,8 +61,7 @@ class LocalEnvoys:
     async def run(self) -> None:
         self._trouble = await asyncio.to_thread(trouble, self._binary)
         self._folder = Path(tempfile.mkdtemp(prefix="seamark-envoy-"))
-        server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST)])
-        ads_pb2_grpc.add_AggregatedDiscoveryServiceServicer_to_server(self._server, server)
+        server = grpc_server(self._server)
         server.add_insecure_port(f"unix:{self._folder / 'xds'}")
         await server.start()
         try:
@@ -99,15 +95,17 @@ class LocalEnvoys:
 
     def _process(self, gateway: Key) -> _Process:
         if gateway not in self._processes:
-            said: list[str] = []
-            keeping = asyncio.get_running_loop().create_task(self._keep(gateway, said), name=f"envoy {gateway}")
-            self._processes[gateway] = _Process(keeping, said)
+            output: list[str] = []
+            keeping = asyncio.get_running_loop().create_task(self._keep(gateway, output), name=f"envoy {gateway}")
+            self._processes[gateway] = _Process(keeping, output)
         return self._processes[gateway]
 
     def _taken(self, gateway: Key, wanted: frozenset[Socket]) -> frozenset[Socket]:
         """Those of these sockets that the Envoys of other gateways may listen at."""
         others = [process for key, process in self._processes.items() if key != gateway]
-        return wanted.intersection(frozenset[Socket]().union(*(one.sockets for one in (*others, *self._ending))))
+        return wanted.intersection(
+            frozenset[Socket]().union(*(process.sockets for process in (*others, *self._ending)))
+        )
 
     async def _release(self, gateway: Key, snapshot: Snapshot) -> None:
         """Its Envoy listens nowhere any more."""
@@ -127,19 +125,19 @@ class LocalEnvoys:
         if process is not None:
             await asyncio.gather(process.keeping, return_exceptions=True)
 
-    async def _keep(self, gateway: Key, said: list[str]) -> None:
+    async def _keep(self, gateway: Key, output: list[str]) -> None:
         """Runs Envoy for this gateway, again and again, until cancelled."""
         pause = 0.5
         while True:
             began = asyncio.get_running_loop().time()
-            await self._once(gateway, said)
+            await self._once(gateway, output)
             if asyncio.get_running_loop().time() - began > 60:
                 pause = 0.5
-            log.warning("envoy ended; starting it again", gateway=str(gateway), said=said[-1:] or "")
+            log.warning("envoy ended; starting it again", gateway=str(gateway), output=output[-1:] or "")
             await asyncio.sleep(pause)
             pause = min(pause * 2, 30.0)
 
-    async def _once(self, gateway: Key, said: list[str]) -> None:
+    async def _once(self, gateway: Key, output: list[str]) -> None:
         assert self._folder is not None
         digest = hashlib.sha256(str(gateway).encode()).hexdigest()  # the names themselves can be too long for a file's
         config = self._folder / f"{digest}.json"
@@ -156,7 +154,7 @@ class LocalEnvoys:
         try:
             assert process.stderr is not None
             async for line in process.stderr:
-                said[:] = [*said[-19:], line.decode(errors="replace").rstrip()]
+                output[:] = [*output[-19:], line.decode(errors="replace").rstrip()]
             await process.wait()
         finally:
             if process.returncode is None:
@@ -172,7 +170,9 @@ class LocalEnvoys:
 
 
 def sockets(snapshot: Snapshot) -> frozenset[Socket]:
-    return frozenset((address, one.port) for one in snapshot.listeners.values() for address in one.addresses)
+    return frozenset(
+        (address, listener.port) for listener in snapshot.listeners.values() for address in listener.addresses
+    )
 
 
 def die_with_us() -> None:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import grpc
 import structlog
-from envoy.service.discovery.v3 import ads_pb2_grpc
 
-from seamark_edge.dataplane.envoy.server import XdsServer
+from seamark_edge.dataplane.envoy.server import XdsServer, grpc_server
 from seamark_edge.dataplane.model import Snapshot
 from seamark_edge.dataplane.protocol import Outcome, Presence
 from seamark_runtime.api.meta import Key
@@ -22,11 +21,9 @@ from seamark_runtime.source import Facts
 
 log = structlog.get_logger(__name__)
 
-LARGEST = 64 << 20  # bytes of one xDS message
-
 
 @dataclass(frozen=True)
-class Door:
+class XdsListener:
     """Where the xDS server listens, and the directory with its tls.crt, tls.key and the ca.crt of its clients."""
 
     address: str
@@ -36,17 +33,18 @@ class Door:
 class RemoteEnvoys:
     """Contract of `protocol.DataPlane`. Who starts the Envoys, and where, is others' business."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, listener: XdsListener) -> None:
         self.presence: Facts[Key, Presence] = Facts("data plane")
-        self._door = door
+        self._listener = listener
         self._server = XdsServer(self.presence, certified=True)
 
     async def run(self) -> None:
-        server = grpc.aio.server(options=[("grpc.max_receive_message_length", LARGEST)])
-        ads_pb2_grpc.add_AggregatedDiscoveryServiceServicer_to_server(self._server, server)
-        server.add_secure_port(self._door.address, await asyncio.to_thread(credentials, self._door.certificates))
+        server = grpc_server(self._server)
+        server.add_secure_port(
+            self._listener.address, await asyncio.to_thread(credentials, self._listener.certificates)
+        )
         await server.start()
-        log.info("xds listens", address=self._door.address)
+        log.info("xds listens", address=self._listener.address)
         try:
             await asyncio.Event().wait()
         finally:

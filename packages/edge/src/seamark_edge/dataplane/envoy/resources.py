@@ -55,9 +55,9 @@ def parts(snapshot: Snapshot) -> Mapping[str, tuple[Mapping[str, Any], Callable[
 # ---- backends
 
 
-def cluster(one: Cluster) -> cluster_pb2.Cluster:
+def cluster(config: Cluster) -> cluster_pb2.Cluster:
     made = cluster_pb2.Cluster(
-        name=one.name,
+        name=config.name,
         type=cluster_pb2.Cluster.EDS,
         connect_timeout=seconds(5),
         eds_cluster_config=cluster_pb2.Cluster.EdsClusterConfig(eds_config=by_ads()),
@@ -65,24 +65,24 @@ def cluster(one: Cluster) -> cluster_pb2.Cluster:
     limits = made.circuit_breakers.thresholds.add()
     for name in ("max_connections", "max_pending_requests", "max_requests", "max_retries"):
         getattr(limits, name).value = MANY
-    if one.protocol == "http2":
+    if config.protocol == "http2":
         options = http_protocol_options_pb2.HttpProtocolOptions()
         options.explicit_http_config.http2_protocol_options.SetInParent()
         made.typed_extension_protocol_options[PROTOCOL_OPTIONS].CopyFrom(packed(options))
-    if one.tls is not None:
+    if config.tls is not None:
         made.transport_socket.name = TLS
-        made.transport_socket.typed_config.Pack(client_tls(one.tls, one.protocol))
+        made.transport_socket.typed_config.Pack(client_tls(config.tls, config.protocol))
     return made
 
 
-def client_tls(one: ClientTls, protocol: str) -> tls_pb2.UpstreamTlsContext:
-    context = tls_pb2.UpstreamTlsContext(sni=one.host)
+def client_tls(tls: ClientTls, protocol: str) -> tls_pb2.UpstreamTlsContext:
+    context = tls_pb2.UpstreamTlsContext(sni=tls.host)
     validation = context.common_tls_context.validation_context
-    if one.authorities is None:
+    if tls.authorities is None:
         validation.trusted_ca.filename = SYSTEM_AUTHORITIES
     else:
-        validation.trusted_ca.inline_bytes = one.authorities
-    for kind, value in one.names or (("DNS", one.host),):
+        validation.trusted_ca.inline_bytes = tls.authorities
+    for kind, value in tls.names or (("DNS", tls.host),):
         matcher = SAN(san_type=SAN.URI if kind == "URI" else SAN.DNS)
         if value.startswith("*."):
             matcher.matcher.suffix = value[1:]
@@ -91,8 +91,8 @@ def client_tls(one: ClientTls, protocol: str) -> tls_pb2.UpstreamTlsContext:
         validation.match_typed_subject_alt_names.append(matcher)
     if protocol == "http2":
         context.common_tls_context.alpn_protocols.append("h2")
-    if one.certificate:
-        by_secret(context.common_tls_context, one.certificate)
+    if tls.certificate:
+        by_secret(context.common_tls_context, tls.certificate)
     return context
 
 
@@ -100,10 +100,10 @@ def by_secret(context: tls_pb2.CommonTlsContext, name: str) -> None:
     context.tls_certificate_sds_secret_configs.add(name=name, sds_config=by_ads())
 
 
-def endpoints(one: Endpoints) -> endpoint_pb2.ClusterLoadAssignment:
-    assignment = endpoint_pb2.ClusterLoadAssignment(cluster_name=one.name)
+def endpoints(group: Endpoints) -> endpoint_pb2.ClusterLoadAssignment:
+    assignment = endpoint_pb2.ClusterLoadAssignment(cluster_name=group.name)
     locality = assignment.endpoints.add()
-    for host, port in one.addresses:
+    for host, port in group.addresses:
         locality.lb_endpoints.add().endpoint.address.CopyFrom(address(host, port))
     return assignment
 
@@ -112,69 +112,69 @@ def address(host: str, port: int) -> address_pb2.Address:
     return address_pb2.Address(socket_address=address_pb2.SocketAddress(address=host, port_value=port))
 
 
-def secret(one: Secret) -> secret_pb2.Secret:
-    made = secret_pb2.Secret(name=one.name)
-    made.tls_certificate.certificate_chain.inline_bytes = one.chain
-    made.tls_certificate.private_key.inline_bytes = one.key
+def secret(pair: Secret) -> secret_pb2.Secret:
+    made = secret_pb2.Secret(name=pair.name)
+    made.tls_certificate.certificate_chain.inline_bytes = pair.chain
+    made.tls_certificate.private_key.inline_bytes = pair.key
     return made
 
 
 # ---- listeners
 
 
-def listener(one: Listener) -> listener_pb2.Listener:
+def listener(config: Listener) -> listener_pb2.Listener:
     made = listener_pb2.Listener(
-        name=one.name,
-        address=address(one.addresses[0], one.port),
-        filter_chains=[chain(each) for each in one.chains],
+        name=config.name,
+        address=address(config.addresses[0], config.port),
+        filter_chains=[chain(each) for each in config.chains],
     )
-    for other in one.addresses[1:]:
-        made.additional_addresses.add().address.CopyFrom(address(other, one.port))
+    for other in config.addresses[1:]:
+        made.additional_addresses.add().address.CopyFrom(address(other, config.port))
     made.per_connection_buffer_limit_bytes.value = 1 << 20
     # Who listens at every address has a network of its own. At one address there could be the Envoy of another gateway:
     # with SO_REUSEPORT both would bind it, and the kernel would share the connections between them.
-    made.enable_reuse_port.value = all(each in EVERYWHERE for each in one.addresses)
-    if one.inspect:
+    made.enable_reuse_port.value = all(each in EVERYWHERE for each in config.addresses)
+    if config.inspect:
         inspector = made.listener_filters.add(name="envoy.filters.listener.tls_inspector")
         inspector.typed_config.Pack(tls_inspector_pb2.TlsInspector())
     return made
 
 
-def chain(one: Chain) -> listener_components_pb2.FilterChain:
-    made = listener_components_pb2.FilterChain(name=one.name)
-    if one.server_names:
-        made.filter_chain_match.server_names.extend(one.server_names)
-    if one.tls is not None:
+def chain(config: Chain) -> listener_components_pb2.FilterChain:
+    made = listener_components_pb2.FilterChain(name=config.name)
+    if config.server_names:
+        made.filter_chain_match.server_names.extend(config.server_names)
+    if config.tls is not None:
         made.transport_socket.name = TLS
-        made.transport_socket.typed_config.Pack(server_tls(one.tls))
-    if one.table:
-        made.filters.add(name="envoy.filters.network.http_connection_manager").typed_config.Pack(http_manager(one))
+        made.transport_socket.typed_config.Pack(server_tls(config.tls))
+    if config.table:
+        made.filters.add(name="envoy.filters.network.http_connection_manager").typed_config.Pack(http_manager(config))
     else:
-        made.filters.add(name="envoy.filters.network.tcp_proxy").typed_config.Pack(tcp_proxy(one))
+        made.filters.add(name="envoy.filters.network.tcp_proxy").typed_config.Pack(tcp_proxy(config))
     return made
 
 
-def server_tls(one: ServerTls) -> tls_pb2.DownstreamTlsContext:
+def server_tls(tls: ServerTls) -> tls_pb2.DownstreamTlsContext:
     context = tls_pb2.DownstreamTlsContext()
     common = context.common_tls_context
-    for name in one.certificates:
+    for name in tls.certificates:
         by_secret(common, name)
-    if one.http:
+    if tls.http:
         common.alpn_protocols.extend(("h2", "http/1.1"))
-    if one.validation is not None:
-        if one.validation.authorities:  # without any, only who need not be valid is let in
-            common.validation_context.trusted_ca.inline_bytes = one.validation.authorities
-        context.require_client_certificate.value = one.validation.required
-        if not one.validation.required:
+    if tls.validation is not None:
+        if tls.validation.authorities:  # without any, only who need not be valid is let in
+            common.validation_context.trusted_ca.inline_bytes = tls.validation.authorities
+        context.require_client_certificate.value = tls.validation.required
+        if not tls.validation.required:
             common.validation_context.trust_chain_verification = (
                 common_pb2.CertificateValidationContext.ACCEPT_UNTRUSTED
             )
     return context
 
 
-def http_manager(one: Chain) -> manager_pb2.HttpConnectionManager:
+def http_manager(filter_chain: Chain) -> manager_pb2.HttpConnectionManager:
     manager = manager_pb2.HttpConnectionManager(
-        stat_prefix=one.name, rds=manager_pb2.Rds(config_source=by_ads(), route_config_name=one.table)
+        stat_prefix=filter_chain.name, rds=manager_pb2.Rds(config_source=by_ads(), route_config_name=filter_chain.table)
     )
     manager.use_remote_address.value = True
     manager.normalize_path.value = True
@@ -189,9 +189,9 @@ def http_manager(one: Chain) -> manager_pb2.HttpConnectionManager:
     return manager
 
 
-def tcp_proxy(one: Chain) -> tcp_proxy_pb2.TcpProxy:
-    proxy = tcp_proxy_pb2.TcpProxy(stat_prefix=one.name)
-    targets = [target for target in one.targets if target.weight]
+def tcp_proxy(config: Chain) -> tcp_proxy_pb2.TcpProxy:
+    proxy = tcp_proxy_pb2.TcpProxy(stat_prefix=config.name)
+    targets = [target for target in config.targets if target.weight]
     if len(targets) > 1:
         for target in targets:
             proxy.weighted_clusters.clusters.add(name=target.cluster or NOWHERE, weight=target.weight)

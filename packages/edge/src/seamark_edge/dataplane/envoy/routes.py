@@ -47,11 +47,11 @@ RETRIES = "reset,connect-failure,retriable-status-codes"
 HOSTS = 0x12  # the tag of `virtual_hosts`: field 2, of known length
 
 
-def table(one: RouteTable) -> bytes:
+def table(config: RouteTable) -> bytes:
     """A RouteConfiguration as it goes on the wire: its hosts are encoded once each, and put together."""
-    head = route_pb2.RouteConfiguration(name=one.name, ignore_port_in_host_matching=True)
+    head = route_pb2.RouteConfiguration(name=config.name, ignore_port_in_host_matching=True)
     first: bytes = head.SerializeToString()
-    return b"".join((first, *(virtual_host(host) for host in one.hosts)))
+    return b"".join((first, *(virtual_host(host) for host in config.hosts)))
 
 
 _made: dict[int, tuple[VirtualHost, bytes]] = {}  # by identity, which is kept as long as this is
@@ -65,7 +65,7 @@ def virtual_host(host: VirtualHost) -> bytes:
         return known[1]
     if len(_made) > MOST_REMEMBERED:
         _made.clear()
-    routes = [entry(one) for one in host.entries]
+    routes = [entry(config) for config in host.entries]
     message = components.VirtualHost(name=host.domains[0], domains=host.domains, routes=routes)
     content: bytes = message.SerializeToString(deterministic=True)
     made = bytes((HOSTS,)) + varint(len(content)) + content
@@ -83,23 +83,23 @@ def varint(number: int) -> bytes:
     return bytes(parts)
 
 
-def entry(one: Entry) -> components.Route:
-    route = components.Route(name=one.name, match=match(one.match))
-    match one.action:
+def entry(config: Entry) -> components.Route:
+    route = components.Route(name=config.name, match=match(config.match))
+    match config.action:
         case Forward() as forward:
-            route.route.CopyFrom(forwarding(forward, one.match))
+            route.route.CopyFrom(forwarding(forward, config.match))
         case Redirect() as redirect:
-            route.redirect.CopyFrom(redirecting(redirect, one.match))
+            route.redirect.CopyFrom(redirecting(redirect, config.match))
         case Respond(status=status, body=body):
             route.direct_response.status = status
             if body:
                 route.direct_response.body.inline_string = body
-    change_headers(route, one.request, one.response)
-    change_headers(route, one.extras.request, one.extras.response)
-    if one.extras.cors is not None:
-        route.typed_per_filter_config[CORS].CopyFrom(packed(cors(one.extras.cors)))
-    if one.extras.rate is not None:
-        route.typed_per_filter_config[RATE].CopyFrom(packed(rate_limit(one.extras.rate)))
+    change_headers(route, config.request, config.response)
+    change_headers(route, config.extras.request, config.extras.response)
+    if config.extras.cors is not None:
+        route.typed_per_filter_config[CORS].CopyFrom(packed(cors(config.extras.cors)))
+    if config.extras.rate is not None:
+        route.typed_per_filter_config[RATE].CopyFrom(packed(rate_limit(config.extras.rate)))
     return route
 
 
@@ -117,21 +117,21 @@ def seconds(value: float) -> duration_pb2.Duration:
 # ---- matching
 
 
-def match(one: Match) -> components.RouteMatch:
+def match(criteria: Match) -> components.RouteMatch:
     found = components.RouteMatch()
-    if one.kind == "exact":
-        found.path = one.path
-    elif one.kind == "regex":
-        found.safe_regex.regex = one.path
-    elif prefix := one.path.rstrip("/"):
+    if criteria.kind == "exact":
+        found.path = criteria.path
+    elif criteria.kind == "regex":
+        found.safe_regex.regex = criteria.path
+    elif prefix := criteria.path.rstrip("/"):
         found.path_separated_prefix = prefix
     else:
         found.prefix = "/"
-    if one.method:
-        found.headers.append(header(Text(":method", one.method)))
-    found.headers.extend(header(text) for text in one.headers)
+    if criteria.method:
+        found.headers.append(header(Text(":method", criteria.method)))
+    found.headers.extend(header(text) for text in criteria.headers)
     found.query_parameters.extend(
-        components.QueryParameterMatcher(name=text.name, string_match=string(text)) for text in one.params
+        components.QueryParameterMatcher(name=text.name, string_match=string(text)) for text in criteria.params
     )
     return found
 
@@ -149,19 +149,19 @@ def string(text: Text) -> string_pb2.StringMatcher:
 # ---- acting
 
 
-def forwarding(one: Forward, matched: Match) -> components.RouteAction:
+def forwarding(forward: Forward, matched: Match) -> components.RouteAction:
     action = components.RouteAction(
         cluster_not_found_response_code=components.RouteAction.INTERNAL_SERVER_ERROR,
-        timeout=seconds(one.timeout or 0.0),
+        timeout=seconds(forward.timeout or 0.0),
     )
-    share(action, one.targets)
-    if one.idle is not None:
-        action.idle_timeout.CopyFrom(seconds(one.idle))
-    if one.rewrite is not None:
-        rewriting(action, one.rewrite, matched)
-    if one.retry is not None:
-        action.retry_policy.CopyFrom(retrying(one.retry))
-    for mirror in one.mirrors:
+    share(action, forward.targets)
+    if forward.idle is not None:
+        action.idle_timeout.CopyFrom(seconds(forward.idle))
+    if forward.rewrite is not None:
+        rewriting(action, forward.rewrite, matched)
+    if forward.retry is not None:
+        action.retry_policy.CopyFrom(retrying(forward.retry))
+    for mirror in forward.mirrors:
         policy = action.request_mirror_policies.add(
             cluster=mirror.cluster or NOWHERE, disable_shadow_host_suffix_append=True
         )
@@ -185,10 +185,10 @@ def share(action: components.RouteAction, targets: tuple[Target, ...]) -> None:
             change_headers(weighted, target.request, target.response)
 
 
-def rewriting(action: components.RouteAction, one: Rewrite, matched: Match) -> None:
-    if one.host:
-        action.host_rewrite_literal = one.host
-    change_path(action, one.path, one.prefix, matched)
+def rewriting(action: components.RouteAction, rewrite: Rewrite, matched: Match) -> None:
+    if rewrite.host:
+        action.host_rewrite_literal = rewrite.host
+    change_path(action, rewrite.path, rewrite.prefix, matched)
 
 
 def change_path(action: Any, path: str | None, prefix: str | None, matched: Match) -> None:
@@ -206,28 +206,28 @@ def change_path(action: Any, path: str | None, prefix: str | None, matched: Matc
             action.regex_rewrite.substitution = "/"
 
 
-def retrying(one: Retry) -> components.RetryPolicy:
-    policy = components.RetryPolicy(retry_on=",".join(one.on) or RETRIES, retriable_status_codes=one.codes)
-    policy.num_retries.value = one.attempts
-    if one.per_try is not None:
-        policy.per_try_timeout.CopyFrom(seconds(one.per_try))
-    if one.backoff is not None:
-        policy.retry_back_off.base_interval.CopyFrom(seconds(one.backoff))
-        policy.retry_back_off.max_interval.CopyFrom(seconds(one.backoff * 10))
+def retrying(retry: Retry) -> components.RetryPolicy:
+    policy = components.RetryPolicy(retry_on=",".join(retry.on) or RETRIES, retriable_status_codes=retry.codes)
+    policy.num_retries.value = retry.attempts
+    if retry.per_try is not None:
+        policy.per_try_timeout.CopyFrom(seconds(retry.per_try))
+    if retry.backoff is not None:
+        policy.retry_back_off.base_interval.CopyFrom(seconds(retry.backoff))
+        policy.retry_back_off.max_interval.CopyFrom(seconds(retry.backoff * 10))
     return policy
 
 
-def redirecting(one: Redirect, matched: Match) -> components.RedirectAction:
-    code = components.RedirectAction.RedirectResponseCode.Value(STATUS[one.status])
-    action = components.RedirectAction(response_code=code, host_redirect=one.host)
-    if one.scheme:
-        action.scheme_redirect = one.scheme
-    if one.port:
-        action.port_redirect = one.port
-    if one.path is not None:
-        action.path_redirect = one.path or "/"
+def redirecting(redirect: Redirect, matched: Match) -> components.RedirectAction:
+    code = components.RedirectAction.RedirectResponseCode.Value(STATUS[redirect.status])
+    action = components.RedirectAction(response_code=code, host_redirect=redirect.host)
+    if redirect.scheme:
+        action.scheme_redirect = redirect.scheme
+    if redirect.port:
+        action.port_redirect = redirect.port
+    if redirect.path is not None:
+        action.path_redirect = redirect.path or "/"
     else:
-        change_path(action, None, one.prefix, matched)
+        change_path(action, None, redirect.prefix, matched)
     return action
 
 
@@ -255,15 +255,15 @@ def options(headers: Headers) -> list[base_pb2.HeaderValueOption]:
     ]
 
 
-def cors(one: Cors) -> cors_pb2.CorsPolicy:
+def cors(config: Cors) -> cors_pb2.CorsPolicy:
     policy = cors_pb2.CorsPolicy(
-        allow_origin_string_match=[origin(text) for text in one.origins],
-        allow_methods=", ".join(one.methods),
-        allow_headers=", ".join(one.headers),
-        expose_headers=", ".join(one.expose),
-        max_age=str(one.max_age),
+        allow_origin_string_match=[origin(text) for text in config.origins],
+        allow_methods=", ".join(config.methods),
+        allow_headers=", ".join(config.headers),
+        expose_headers=", ".join(config.expose),
+        max_age=str(config.max_age),
     )
-    policy.allow_credentials.value = one.credentials
+    policy.allow_credentials.value = config.credentials
     policy.forward_not_matching_preflights.value = False
     return policy
 
@@ -275,11 +275,11 @@ def origin(text: str) -> string_pb2.StringMatcher:
     return string_pb2.StringMatcher(safe_regex=regex_pb2.RegexMatcher(regex=pattern))
 
 
-def rate_limit(one: RateLimit) -> local_rate_limit_pb2.LocalRateLimit:
+def rate_limit(rate: RateLimit) -> local_rate_limit_pb2.LocalRateLimit:
     limit = local_rate_limit_pb2.LocalRateLimit(stat_prefix="local_rate_limit")
-    limit.token_bucket.max_tokens = one.tokens
-    limit.token_bucket.tokens_per_fill.value = one.fill
-    limit.token_bucket.fill_interval.CopyFrom(seconds(one.interval))
+    limit.token_bucket.max_tokens = rate.tokens
+    limit.token_bucket.tokens_per_fill.value = rate.fill
+    limit.token_bucket.fill_interval.CopyFrom(seconds(rate.interval))
     for part in (limit.filter_enabled, limit.filter_enforced):
         part.default_value.CopyFrom(
             percent_pb2.FractionalPercent(numerator=100, denominator=percent_pb2.FractionalPercent.HUNDRED)

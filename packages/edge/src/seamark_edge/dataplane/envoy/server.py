@@ -28,6 +28,8 @@ from seamark_runtime.source import Facts
 
 log = structlog.get_logger(__name__)
 
+LARGEST = 64 << 20  # bytes of one xDS message
+KEEPALIVE, KEEPALIVE_TIMEOUT = 5, 5  # seconds: an Envoy that is frozen or cut off loses its stream after both
 MOST_NAMES = 100_000  # resources that one Envoy may ask for by name
 
 End = tuple[grpc.StatusCode, str]
@@ -142,14 +144,14 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
             envoy.session.aim(gateway.target)
         gateway.envoys.append(envoy)
         gateway.arrivals += 1
-        self._tell(key, gateway)
+        self._publish_presence(key, gateway)
         log.info("envoy connected", gateway=str(key))
         try:
             await self._converse(gateway, envoy, first, context)
         finally:
             if envoy in gateway.envoys:
                 gateway.envoys.remove(envoy)
-            self._tell(key, gateway)
+            self._publish_presence(key, gateway)
             gateway.ring()
         if envoy.end is not None:
             await context.abort(*envoy.end)
@@ -172,10 +174,10 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
     async def _read(self, gateway: _Gateway, envoy: _Envoy, first: Any, context: Any) -> None:
         request = first
         while request is not grpc.aio.EOF:
-            self._heard(gateway, envoy, request)
+            self._handle(gateway, envoy, request)
             request = await context.read()
 
-    def _heard(self, gateway: _Gateway, envoy: _Envoy, request: discovery_pb2.DeltaDiscoveryRequest) -> None:
+    def _handle(self, gateway: _Gateway, envoy: _Envoy, request: discovery_pb2.DeltaDiscoveryRequest) -> None:
         envoy.session.received(request)
         if request.HasField("error_detail"):
             log.warning("envoy refused", type=request.type_url, error=request.error_detail.message)
@@ -195,9 +197,31 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
             if envoy.session.refusal is not None:
                 gateway.ring()
 
-    def _tell(self, key: Key, gateway: _Gateway) -> None:
+    def _publish_presence(self, key: Key, gateway: _Gateway) -> None:
         if self._gateways.get(key) is gateway:
             self.presence.put(key, Presence(len(gateway.envoys), gateway.arrivals))
+
+
+def grpc_server(servicer: XdsServer) -> grpc.aio.Server:
+    """A server with keepalives that both sides allow.
+
+    Envoy's own pings (`bootstrap`) are never too many: a server closes a connection for that by default, and every idle
+    Gateway would lose its Envoys every few minutes.
+    """
+    options = (
+        ("grpc.max_receive_message_length", LARGEST),
+        ("grpc.keepalive_time_ms", KEEPALIVE * 1000),
+        ("grpc.keepalive_timeout_ms", KEEPALIVE_TIMEOUT * 1000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.ping_timeout_ms", KEEPALIVE_TIMEOUT * 1000),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.min_time_between_pings_ms", KEEPALIVE * 1000),
+        ("grpc.http2.min_ping_interval_without_data_ms", KEEPALIVE * 1000),
+        ("grpc.http2.max_ping_strikes", 0),
+    )
+    server = grpc.aio.server(options=options)
+    ads_pb2_grpc.add_AggregatedDiscoveryServiceServicer_to_server(servicer, server)
+    return server
 
 
 def peer(text: str) -> str:

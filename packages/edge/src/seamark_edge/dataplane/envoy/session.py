@@ -24,12 +24,12 @@ from seamark_edge.dataplane.model import Snapshot
 log = structlog.get_logger(__name__)
 
 REFUSED = object()  # in place of a resource that was sent: Envoy has it not, or in part
-ASKED_FOR = (EDS, SDS, RDS)  # Envoy names those it wants; of the others it gets all
+SUBSCRIBED_BY_NAME = (EDS, SDS, RDS)  # Envoy names those it wants; of the others it gets all
 
 
 @dataclass(eq=False)
 class Prepared:
-    """A snapshot with its resources in Envoy's words, each made once: what is equal in the one before is taken over."""
+    """A snapshot with its resources in Envoy's format, each made once: what has not changed is taken over."""
 
     snapshot: Snapshot
     number: int = 0
@@ -41,9 +41,9 @@ class Prepared:
     def after(self, before: Prepared | None) -> Prepared:
         if before is not None:
             self.number = before.number + 1
-            for (kind, name), (one, packed) in before.made.items():
-                if self.of(kind).get(name) == one:
-                    self.made[(kind, name)] = (one, packed)
+            for (kind, name), (resource, packed) in before.made.items():
+                if self.of(kind).get(name) == resource:
+                    self.made[(kind, name)] = (resource, packed)
         return self
 
     def of(self, kind: str) -> Mapping[str, Any]:
@@ -52,11 +52,11 @@ class Prepared:
     def packed(self, kind: str, name: str) -> any_pb2.Any:
         known = self.made.get((kind, name))
         if known is None:
-            one = self.of(kind)[name]
-            made = self._parts[kind][1](one)
+            resource = self.of(kind)[name]
+            made = self._parts[kind][1](resource)
             content = made if isinstance(made, bytes) else made.SerializeToString(deterministic=True)
             wrapped = any_pb2.Any(type_url=kind, value=content)
-            known = self.made[(kind, name)] = (one, wrapped)
+            known = self.made[(kind, name)] = (resource, wrapped)
         return known[1]
 
 
@@ -86,7 +86,7 @@ class Session:
         self.refusal: Refusal | None = None
         self._types = {kind: _Type() for kind in (CDS, EDS, SDS, LDS, RDS)}
         self._subscribed: set[str] = set()  # types that Envoy has asked about at all
-        self._told: set[str] = set()  # types with a first response: Envoy waits for one, even if it is empty
+        self._responded: set[str] = set()  # types with a first response: Envoy waits for one, even if it is empty
         self._flying: dict[str, tuple[str, dict[str, Any], set[str]]] = {}  # nonce → type, resources, removals
         self._nonce = 0
 
@@ -160,7 +160,7 @@ class Session:
         """The names of a type that Envoy should have."""
         assert self.target is not None
         names = self.target.of(kind)
-        if kind not in ASKED_FOR:
+        if kind not in SUBSCRIBED_BY_NAME:
             return list(names)
         wanted = self._types[kind].wanted
         return (
@@ -173,7 +173,7 @@ class Session:
         """Envoy has taken all of this type, and has asked for all of it."""
         assert self.target is not None
         names, taken = self.target.of(kind), self._types[kind].taken
-        return all(name in taken and taken[name] == one for name, one in names.items())
+        return all(name in taken and taken[name] == resource for name, resource in names.items())
 
     def _ready_behind(self) -> bool:
         return all(self._complete(kind) for kind in (CDS, EDS))
@@ -189,9 +189,9 @@ class Session:
             return None
         kind, names = self._types[url], self.target.of(url)
         changed = [name for name in self._relevant(url) if name not in kind.sent or kind.sent[name] != names[name]]
-        if not changed and (url in ASKED_FOR or url in self._told):
+        if not changed and (url in SUBSCRIBED_BY_NAME or url in self._responded):
             return None
-        self._told.add(url)
+        self._responded.add(url)
         encoded = self._encoded(url, changed)
         if encoded is None:
             return None

@@ -11,8 +11,8 @@ from seamark_edge.wire.muxado.frames import (
     rst_frame,
     wndinc_frame,
 )
-from seamark_edge.wire.muxado.session import Limits, Owner, Session, SessionClosed
-from seamark_edge.wire.muxado.stream import Handler, Stream
+from seamark_edge.wire.muxado.session import Session, SessionClosed
+from seamark_edge.wire.muxado.stream import Handler, Limits, Owner, Stream
 
 __all__ = [
     "WINDOW",

@@ -8,9 +8,7 @@ the way per stream, and gets credit only for what the stream's handler says it h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from seamark_edge.wire.muxado import frames
 from seamark_edge.wire.muxado.frames import (
@@ -19,16 +17,15 @@ from seamark_edge.wire.muxado.frames import (
     GOAWAY,
     RST,
     SYN,
-    WINDOW,
     WNDINC,
     Bytes,
     Code,
     Frame,
     ProtocolError,
 )
-from seamark_edge.wire.muxado.stream import DISCARD, UNTYPED, Handler, Stream
+from seamark_edge.wire.muxado.stream import DISCARD, UNTYPED, Handler, Limits, Owner, Stream
 
-ASKED_EVERY = 16  # frames between two looks at the time
+CHECKED_EVERY = 16  # frames between two looks at the time
 LONG = 4096  # bytes of a frame that may take long by itself: it may hold thousands of TLS records
 
 
@@ -39,29 +36,6 @@ def never() -> bool:
 
 class SessionClosed(Exception):
     """No stream can be opened: the session ended, or one side has sent GOAWAY."""
-
-
-class Owner(Protocol):
-    """The owner of a session: the connection under it."""
-
-    def transmit(self, pieces: list[Bytes]) -> None:
-        """Send these bytes, in order."""
-
-    def opened(self, stream: Stream, kind: int) -> Handler:
-        """The peer opened a stream of this type."""
-
-    def going_away(self, code: int, debug: bytes) -> None:
-        """The peer opens no further streams; open ones go on."""
-
-    def failed(self, error: Exception) -> None:
-        """The handler of a stream raised. Its stream is reset; the session and the other streams go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    window: int = WINDOW
-    inbound: int = 1024  # streams that the peer may have open at once
-    frames: int = 0  # of an unauthenticated peer: so many, all of known types and streams; 0: no limit
 
 
 class Session:
@@ -127,7 +101,7 @@ class Session:
                     self._failed(self.streams.get(frame.stream), error)
                 if self.closed:
                     break
-                if (not self._frames % ASKED_EVERY or len(frame.body) >= LONG) and enough():
+                if (not self._frames % CHECKED_EVERY or len(frame.body) >= LONG) and enough():
                     self._reader.stop()
         except ProtocolError as error:
             self.leave(error.code, str(error).encode())
@@ -260,5 +234,5 @@ class Session:
         handler, stream.handler = stream.handler, DISCARD
         try:
             handler.lost(Code.INTERNAL)
-        except Exception as again:
-            self.owner.failed(again)
+        except Exception as failure:
+            self.owner.failed(failure)

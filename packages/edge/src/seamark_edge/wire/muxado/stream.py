@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from seamark_edge.wire.muxado import frames
-from seamark_edge.wire.muxado.frames import FIN, Bytes, Code, ProtocolError
-
-if TYPE_CHECKING:
-    from seamark_edge.wire.muxado.session import Session
+from seamark_edge.wire.muxado.frames import FIN, WINDOW, Bytes, Code, ProtocolError
 
 HEARTBEAT = 0xFFFFFFFF
 MAX_WINDOW = 1 << 30
@@ -31,6 +29,46 @@ class Handler(Protocol):
         """After a `write` that returned False: writing may go on."""
 
 
+class Owner(Protocol):
+    """The owner of a session: the connection under it."""
+
+    def transmit(self, pieces: list[Bytes]) -> None:
+        """Send these bytes, in order."""
+
+    def opened(self, stream: Stream, kind: int) -> Handler:
+        """The peer opened a stream of this type."""
+
+    def going_away(self, code: int, debug: bytes) -> None:
+        """The peer opens no further streams; open ones go on."""
+
+    def failed(self, error: Exception) -> None:
+        """The handler of a stream raised. Its stream is reset; the session and the other streams go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    window: int = WINDOW
+    inbound: int = 1024  # streams that the peer may have open at once
+    frames: int = 0  # of an unauthenticated peer: so many, all of known types and streams; 0: no limit
+
+
+class Multiplexer(Protocol):
+    """The session of a stream, as far as the stream knows it."""
+
+    limits: Limits
+    owner: Owner
+    congested: bool
+
+    def emit(self, *pieces: Bytes) -> None:
+        """Sends these bytes, in order."""
+
+    def wait(self, stream: Stream) -> None:
+        """Continues this stream when the connection accepts more."""
+
+    def forget(self, stream: Stream) -> None:
+        """Both halves of this stream are closed."""
+
+
 class Stream:
     """One stream of a session.
 
@@ -44,7 +82,7 @@ class Stream:
 
     __slots__ = ("_backlog", "_fin", "_head", "_in", "_out", "_over", "_owed", "_session", "handler", "id")
 
-    def __init__(self, session: Session, stream_id: int, handler: Handler) -> None:
+    def __init__(self, session: Multiplexer, stream_id: int, handler: Handler) -> None:
         self._session = session
         self.id = stream_id
         self.handler = handler
@@ -63,15 +101,15 @@ class Stream:
             self._backlog.append(data)
             self._session.wait(self)
             return False
-        room = self._out
-        if len(data) <= room:
+        credit = self._out
+        if len(data) <= credit:
             if data:
                 self.send(data)
             return True
         view = memoryview(data)
-        if room:
-            self.send(view[:room])
-        self._backlog.append(view[room:])
+        if credit:
+            self.send(view[:credit])
+        self._backlog.append(view[credit:])
         return False
 
     def finish(self) -> None:
@@ -130,9 +168,9 @@ class Stream:
                 del backlog[0]
                 self.send(data)
             else:
-                view, room = memoryview(data), self._out
-                backlog[0] = view[room:]
-                self.send(view[:room])
+                view, credit = memoryview(data), self._out
+                backlog[0] = view[credit:]
+                self.send(view[:credit])
         if backlog:
             self._session.wait(self)
             return False
@@ -186,7 +224,7 @@ class Stream:
         return data[need:]
 
 
-class _Nobody:
+class _Discard:
     """Takes everything, keeps nothing, credits nothing."""
 
     def received(self, data: Bytes) -> None:
@@ -202,8 +240,8 @@ class _Nobody:
         pass
 
 
-DISCARD: Handler = _Nobody()
-UNTYPED: Handler = _Nobody()
+DISCARD: Handler = _Discard()
+UNTYPED: Handler = _Discard()
 
 
 class Echo:

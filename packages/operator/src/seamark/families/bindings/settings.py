@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from seamark.families.bindings.state import Settings
+from seamark.families.bindings.model.options import Options
 from seamark.providers.edge.memory import memory_edge
 from seamark.providers.edge.ngrok import ngrok_cloud
 from seamark.providers.edge.protocol import EdgeProvider
@@ -57,9 +57,9 @@ def loaded() -> BindingsSettings:
     return load(BindingsSettings, file=file, environment=os.environ, flags={})
 
 
-def settings_of(given: BindingsSettings) -> Settings:
+def options_of(given: BindingsSettings) -> Options:
     low, high = port_range(given.bindings_ports)
-    return Settings(
+    return Options(
         namespace=given.bindings_namespace,
         operator=given.bindings_operator,
         cluster_domain=given.bindings_cluster_domain,

@@ -1,5 +1,6 @@
 """The DNS family: records that people declare, on the name servers that serve them.
 
-An object is read (`wishes`), all wishes for a zone are planned against what the server holds (`plan`, `registry`), the
-difference is sent, and the status of each object is judged from what the server answered (`reconcile`).
+The records that objects desire (`model.desired`) are planned for each zone against what the server holds (`planning`),
+the difference is sent (`zone`, `remote`), and the status of each DNSEndpoint is judged from the entries of its zones
+(`dnsendpoint`). Names of other objects (`sources`) become records, too (`generatedendpoint`, `sourceobject`).
 """

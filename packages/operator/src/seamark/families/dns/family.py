@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.controller import controllers
-from seamark.families.dns.settings import loaded, provider_of, rules_of, timing_of
-from seamark.families.dns.state import CONDITIONS
+from seamark.families.dns.dnsendpoint import controller as dnsendpoint
+from seamark.families.dns.dnsendpoint.state import CONDITIONS
+from seamark.families.dns.generatedendpoint import controller as generatedendpoint
+from seamark.families.dns.model.dependencies import Dependencies
+from seamark.families.dns.model.indexes import Indexes, SpecReader
+from seamark.families.dns.model.metrics import DnsMetrics
+from seamark.families.dns.model.options import Options
+from seamark.families.dns.model.responses import Responses
+from seamark.families.dns.remote import Remote
+from seamark.families.dns.settings import loaded, options_of, provider_of
+from seamark.families.dns.sourceobject import controller as sourceobject
+from seamark.families.dns.zone import controller as zone
+from seamark.providers.dns.model import Provider
 from seamark_runtime.api.crd import CRD, Column
-from seamark_runtime.controller import Declaration
+from seamark_runtime.competing import CompetingControllers
+from seamark_runtime.controller import Declaration, guarded
 from seamark_runtime.family import Family
+from seamark_runtime.source import Collection
 
 DNS_ENDPOINT = CRD(
     kind=DNSEndpoint,
@@ -17,8 +29,8 @@ DNS_ENDPOINT = CRD(
         Column("Endpoints", ".spec.endpoints[*].dnsName"),
         Column.condition("Accepted"),
         Column.condition("Ready"),
-        Column.condition("Ready", says="reason", column="Reason", priority=1),
-        Column.condition("Ready", says="message", column="Message", priority=1),
+        Column.condition("Ready", field="reason", column="Reason", priority=1),
+        Column.condition("Ready", field="message", column="Message", priority=1),
     ),
     conditions=CONDITIONS,
     # The group is protected, and its kinds are ExternalDNS's own: this says where this one was approved.
@@ -26,10 +38,34 @@ DNS_ENDPOINT = CRD(
 )
 
 
+def controllers(options: Options, provider: Provider) -> tuple[Declaration, ...]:
+    rules = options.rules
+    responses, metrics = Responses(options.intervals.shelf_life, adjusts=provider.adjusts), DnsMetrics()
+    specs = SpecReader(rules)
+    indexes = Indexes(rules, specs)
+    dependencies = Dependencies(
+        options=options,
+        perform=Remote(provider, responses, metrics).perform,
+        responses=responses,
+        metrics=metrics,
+        specs=specs,
+        indexes=indexes,
+        reports=Collection("zone reports"),
+        competing=CompetingControllers("owner id", rules.owner, indexes.keys()),
+    )
+    return guarded(
+        dependencies.competing,
+        *zone.controllers(dependencies),
+        *dnsendpoint.controllers(dependencies),
+        *generatedendpoint.controllers(dependencies),
+        *sourceobject.controllers(dependencies),
+    )
+
+
 def configured() -> tuple[Declaration, ...]:
     settings = loaded()
     provider = provider_of(settings)
-    return controllers(provider, rules_of(settings, provider), timing_of(settings))
+    return controllers(options_of(settings, provider), provider)
 
 
 DNS = Family(

@@ -8,9 +8,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from seamark.families.dns.controller import Timing
-from seamark.families.dns.rules import Policy, Rules, Selector
-from seamark.families.dns.sources import SOURCES
+from seamark.families.dns.model.options import Intervals, Options
+from seamark.families.dns.model.rules import Policy, Rules, Selector
+from seamark.families.dns.sources.kinds import SOURCES
 from seamark.providers.dns.domains import Domains, InvalidFilter
 from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey, tls_context
 from seamark.providers.dns.memory import MemoryProvider
@@ -101,8 +101,8 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
     types = frozenset(type_.upper() for type_ in settings.dns_managed_record_types)
     if unknown := types - set(TYPES):
         raise UserError(f"dns_managed_record_types: {', '.join(sorted(unknown))}", hint=f"there are {', '.join(TYPES)}")
-    if words := label_problem(OWNER, settings.dns_txt_owner_id):
-        raise UserError(f"dns_txt_owner_id: {words}")
+    if problem := label_problem(OWNER, settings.dns_txt_owner_id):
+        raise UserError(f"dns_txt_owner_id: {problem}")
     try:
         names = Names(settings.dns_txt_prefix, settings.dns_txt_suffix, settings.dns_txt_wildcard_replacement)
         _check_affix(names)
@@ -146,7 +146,7 @@ def domains_of(settings: DnsSettings) -> Domains:
     try:
         return Domains(**{name: getattr(settings, setting) for name, setting in FILTERS.items()})
     except InvalidFilter as error:
-        raise UserError(f"{FILTERS[error.field_name]}: {error.words}") from None
+        raise UserError(f"{FILTERS[error.field_name]}: {error.problem}") from None
 
 
 def sources_of(settings: DnsSettings) -> frozenset[str]:
@@ -160,13 +160,13 @@ def sources_of(settings: DnsSettings) -> frozenset[str]:
 def _check_affix(names: Names) -> None:
     """A name server shows canonical names: ownership records under any other would never be found again."""
     for type_ in TYPES:
-        made = names.of("www.example.org", type_)
+        name = names.of("www.example.org", type_)
         try:
-            if canonical_name(made) == made:
+            if canonical_name(name) == name:
                 continue
         except InvalidDnsName as error:
-            raise BadAffix(f"with the prefix and suffix an ownership record is {made[:80]!r}, which {error}") from None
-        raise BadAffix(f"write the prefix and suffix of ownership records as {canonical_name(made)!r} has them")
+            raise BadAffix(f"with the prefix and suffix an ownership record is {name[:80]!r}, which {error}") from None
+        raise BadAffix(f"write the prefix and suffix of ownership records as {canonical_name(name)!r} has them")
 
 
 def objects_of(settings: DnsSettings) -> frozenset[str]:
@@ -178,8 +178,9 @@ def objects_of(settings: DnsSettings) -> frozenset[str]:
     return sources_of(settings) - {"crd"}
 
 
-def timing_of(settings: DnsSettings) -> Timing:
-    return Timing(settings.dns_interval, settings.dns_poll, settings.dns_shelf_life)
+def options_of(settings: DnsSettings, provider: Provider) -> Options:
+    intervals = Intervals(settings.dns_interval, settings.dns_poll, settings.dns_shelf_life)
+    return Options(rules_of(settings, provider), intervals)
 
 
 def provider_of(settings: DnsSettings) -> Provider:

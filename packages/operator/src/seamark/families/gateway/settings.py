@@ -10,14 +10,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from seamark.families.gateway.features import SUPPORTED
-from seamark.families.gateway.fronts import Front
-from seamark.families.gateway.infrastructure import Cluster
-from seamark.families.gateway.options import Options
-from seamark.families.gateway.state import CLASS_NAME, CONTROLLER_NAME
+from seamark.families.gateway.gatewayclass.features import SUPPORTED
+from seamark.families.gateway.model.names import CLASS_NAME, CONTROLLER_NAME
+from seamark.families.gateway.model.options import Cluster, Front, Options
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
-from seamark_edge.dataplane.envoy.remote import Door, RemoteEnvoys
+from seamark_edge.dataplane.envoy.remote import RemoteEnvoys, XdsListener
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from seamark_edge.dataplane.protocol import DataPlane
 from seamark_runtime.errors import UserError
@@ -125,9 +123,9 @@ def cluster_of(settings: GatewaySettings) -> Cluster:
     )
 
 
-def plane_of(settings: GatewaySettings) -> DataPlane:
+def data_plane(settings: GatewaySettings) -> DataPlane:
     if settings.gateway_data_plane == "memory":
         return MemoryDataPlane()
     if settings.gateway_data_plane == "cluster":
-        return RemoteEnvoys(Door(settings.gateway_xds_listen, Path(settings.gateway_xds_certificates)))
+        return RemoteEnvoys(XdsListener(settings.gateway_xds_listen, Path(settings.gateway_xds_certificates)))
     return LocalEnvoys(binary.find(settings.gateway_envoy))

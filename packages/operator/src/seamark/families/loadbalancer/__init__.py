@@ -1,1 +1,1 @@
-"""Services of type LoadBalancer, reached through an edge; and the kinds that this leans on."""
+"""Services of type LoadBalancer, reached through an edge; and the kinds that they are made of."""

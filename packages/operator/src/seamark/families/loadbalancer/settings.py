@@ -10,13 +10,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from seamark.families.loadbalancer.edge import Timing
-from seamark.families.loadbalancer.service.state import Options
+from seamark.families.loadbalancer.model.options import Intervals, Options
 from seamark.providers.edge.memory import memory_edge
 from seamark.providers.edge.ngrok import API, ngrok_cloud
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.protocol import EdgeProvider
 from seamark.providers.edge.seamark import seamark_edge
-from seamark.providers.edge.shelf import Freshness
 from seamark_runtime.errors import UserError
 from seamark_runtime.settings import load
 
@@ -85,11 +84,8 @@ def options_of(settings: LoadBalancerSettings) -> Options:
         drain,
         settings.lb_cross_namespace_upstreams,
         settings.lb_cross_namespace_bindings,
+        Intervals(settings.lb_poll, settings.lb_verify, settings.lb_shelf_life),
     )
-
-
-def timing_of(settings: LoadBalancerSettings) -> Timing:
-    return Timing(settings.lb_poll, settings.lb_verify, settings.lb_shelf_life)
 
 
 def provider_of(settings: LoadBalancerSettings) -> EdgeProvider:

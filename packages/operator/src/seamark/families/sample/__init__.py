@@ -1,1 +1,1 @@
-"""The sample family: one kind with one child, one status, and something outside. Copy its shape."""
+"""The sample family: one kind with one child, one status, and calls to a remote party. Copy its shape."""

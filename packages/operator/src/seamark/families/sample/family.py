@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from seamark.api.sample import Greeting
-from seamark.families.sample.board import MemoryBoard
-from seamark.families.sample.controller import controller
-from seamark.families.sample.state import CONDITIONS
+from seamark.families.sample.greeting.controller import controllers as greetings
+from seamark.families.sample.greeting.state import CONDITIONS
+from seamark.families.sample.model.dependencies import Dependencies
+from seamark.families.sample.model.options import Options
+from seamark.families.sample.remote import Remote
+from seamark.providers.board.memory import MemoryBoard
+from seamark.providers.board.protocol import Board
 from seamark_runtime.api.crd import CRD, Column
+from seamark_runtime.controller import Declaration
 from seamark_runtime.family import Family
 
 GREETING = CRD(
@@ -18,15 +23,21 @@ GREETING = CRD(
         Column("Board", ".spec.board", priority=1),
         Column.condition("Published"),
         Column.condition("Ready"),
-        Column.condition("Ready", says="reason", column="Reason", priority=1),
-        Column.condition("Ready", says="message", column="Message", priority=1),
+        Column.condition("Ready", field="reason", column="Reason", priority=1),
+        Column.condition("Ready", field="message", column="Message", priority=1),
     ),
     conditions=CONDITIONS,
 )
+
+
+def controllers(options: Options, provider: Board) -> tuple[Declaration, ...]:
+    dependencies = Dependencies(options, Remote(provider).perform)
+    return greetings(dependencies)
+
 
 SAMPLE = Family(
     name="sample",
     summary="Greeting: a text in a ConfigMap and on a board",
     crds=(GREETING,),
-    controllers=lambda: (controller(MemoryBoard()),),
+    controllers=lambda: controllers(Options(), MemoryBoard()),
 )

@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from seamark.families.score.runtime.attempts import Attempts
-from seamark.families.score.runtime.controller import Options
-from seamark.families.score.runtime.state import Pace
+from seamark.families.score.model.options import Options, Pace
+from seamark.families.score.platform.configuration import KEY
+from seamark_runtime.api.meta import Key
 from seamark_runtime.resolver import Resolver
 from seamark_runtime.settings import load
 
@@ -42,8 +42,12 @@ def loaded() -> ScoreSettings:
 def options_of(settings: ScoreSettings) -> Options:
     """Only inside the cluster's network a cluster-local endpoint can be tested."""
     return Options(
-        attempt=Attempts(Resolver(settings.score_resolver)),
         inside="KUBERNETES_SERVICE_HOST" in os.environ,
         pace=Pace(settings.score_probe_every, settings.score_lookup_every),
         gateway_namespaces=settings.score_gateway_namespaces,
+        config_key=Key(settings.score_namespace or KEY.namespace, KEY.name),
     )
+
+
+def resolver_of(settings: ScoreSettings) -> Resolver:
+    return Resolver(settings.score_resolver)

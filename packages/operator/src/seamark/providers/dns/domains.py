@@ -19,10 +19,10 @@ LONGEST_PATTERN = 10_000
 class InvalidFilter(ValueError):
     """A filter that can't be applied: which of its fields, and what is wrong there."""
 
-    def __init__(self, field_name: str, words: str) -> None:
-        super().__init__(f"{field_name}: {words}")
+    def __init__(self, field_name: str, problem: str) -> None:
+        super().__init__(f"{field_name}: {problem}")
         self.field_name = field_name
-        self.words = words
+        self.problem = problem
 
 
 @dataclass(frozen=True)

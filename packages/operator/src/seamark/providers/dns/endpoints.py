@@ -69,10 +69,12 @@ def record_of(endpoint: Endpoint) -> Record | None:
         return None
     try:
         name = canonical_name(endpoint.dns_name)
-        targets = {canonical(endpoint.record_type, _read(endpoint.record_type, one)) for one in endpoint.targets or ()}
+        targets = {
+            canonical(endpoint.record_type, _read(endpoint.record_type, entry)) for entry in endpoint.targets or ()
+        }
     except (InvalidDnsName, BadTarget):
         return None
-    properties = tuple(sorted((one.name, one.value) for one in endpoint.provider_specific or ()))
+    properties = tuple(sorted((entry.name, entry.value) for entry in endpoint.provider_specific or ()))
     ttl = max(0, endpoint.record_ttl)
     return Record(name, endpoint.record_type, tuple(sorted(targets)), ttl, endpoint.set_identifier, properties)
 
@@ -96,7 +98,7 @@ def split(changes: list[Change] | tuple[Change, ...]) -> tuple[Changes, Changes]
 
 
 def _message(lists: dict[str, list[Endpoint]]) -> Changes:
-    return Changes(**{name: tuple(some) or None for name, some in lists.items()})
+    return Changes(**{name: tuple(entries) or None for name, entries in lists.items()})
 
 
 def is_empty(changes: Changes) -> bool:

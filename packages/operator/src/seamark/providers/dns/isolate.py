@@ -16,7 +16,7 @@ from seamark.providers.dns.model import Change, Moved, Provider, RecordRefused
 
 @dataclass
 class Outcome:
-    """What came of it: which changes the server refused, in its words, and which are out of date."""
+    """What came of it: which changes the server refused, with its error, and which are out of date."""
 
     refused: dict[Change, str] = field(default_factory=dict)
     moved: list[Change] = field(default_factory=list)
@@ -46,15 +46,15 @@ def batches(provider: Provider, changes: Sequence[Change]) -> Iterator[list[Chan
 async def _halving(provider: Provider, zone: str, changes: Sequence[Change], outcome: Outcome) -> None:
     pending: list[Sequence[Change]] = [changes]
     while pending:
-        some = pending.pop()
+        batch = pending.pop()
         outcome.messages += 1
         try:
-            await provider.apply(zone, some)
+            await provider.apply(zone, batch)
         except (RecordRefused, Moved) as error:
-            if len(some) > 1:
-                half = len(some) // 2
-                pending += [some[half:], some[:half]]
+            if len(batch) > 1:
+                half = len(batch) // 2
+                pending += [batch[half:], batch[:half]]
             elif isinstance(error, Moved):
-                outcome.moved.append(some[0])
+                outcome.moved.append(batch[0])
             else:
-                outcome.refused[some[0]] = error.message
+                outcome.refused[batch[0]] = error.message

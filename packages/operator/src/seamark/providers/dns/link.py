@@ -20,7 +20,7 @@ import dns.xfr
 from seamark.providers.dns.model import Unwritable
 from seamark_runtime.errors import Retry
 
-LARGEST = 64 * 1024 * 1024  # bytes of a transfer, as many as of a webhook provider's answer
+MAX_TRANSFER_BYTES = 64 * 1024 * 1024  # bytes of a transfer, as many as of a webhook provider's answer
 ALGORITHMS = ("hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
 
 
@@ -63,7 +63,7 @@ class Link:
         self._reader = reader
         self._writer = writer
 
-    async def ask(self, query: dns.message.Message) -> dns.message.Message:
+    async def query_server(self, query: dns.message.Message) -> dns.message.Message:
         await self._send(query)
         answer = self._parsed(await self._receive(), query)
         if not query.is_response(answer):
@@ -77,8 +77,10 @@ class Link:
         while True:
             wire = await self._receive()
             size += len(wire)
-            if size > LARGEST:
-                raise Retry(f"{self._server}: the transfer has more than {LARGEST} bytes, which is the limit")
+            if size > MAX_TRANSFER_BYTES:
+                raise Retry(
+                    f"{self._server}: the transfer has more than {MAX_TRANSFER_BYTES} bytes, which is the limit"
+                )
             try:
                 # A message has up to 65,535 bytes: in a thread it does not hold up the others for as long as it takes.
                 message, ended = await asyncio.to_thread(self._fed, query, inbound, wire, context, first=first)
@@ -106,7 +108,7 @@ class Link:
         try:
             return message, inbound.process_message(message)
         except ValueError as error:  # the library's word for records that can't be in this zone
-            raise Retry(f"{self._server} answered nonsense: {_words(error)}") from None
+            raise Retry(f"{self._server} answered nonsense: {_describe(error)}") from None
 
     async def _send(self, query: dns.message.Message) -> None:
         if self._server.key is not None:
@@ -127,7 +129,7 @@ class Link:
     def _refused_key(self, wire: bytes, error: Exception) -> None:
         """Raises if the answer could not be read because the server does not take our key."""
         if isinstance(error, dns.tsig.PeerError):
-            raise Unwritable(f"{self._server} refused the key: {_words(error)}") from None
+            raise Unwritable(f"{self._server} refused the key: {_describe(error)}") from None
         if self._server.key is None:
             return
         with suppress(dns.exception.DNSException):  # some servers refuse without a signature
@@ -163,7 +165,7 @@ async def connected(server: Server) -> AsyncIterator[Link]:
     except dns.xfr.TransferError:
         raise
     except dns.exception.DNSException as error:
-        raise Retry(f"{server} answered nonsense: {_words(error)}") from None
+        raise Retry(f"{server} answered nonsense: {_describe(error)}") from None
     finally:
         if server.tls is not None:
             writer.transport.abort()  # all was received; a slow close would take half a minute
@@ -172,5 +174,5 @@ async def connected(server: Server) -> AsyncIterator[Link]:
             await writer.wait_closed()
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return (str(error) or type(error).__name__).rstrip(".")

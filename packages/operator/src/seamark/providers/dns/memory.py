@@ -77,6 +77,12 @@ class MemoryProvider:
             record = after or before
             if record is None:
                 continue
-            others = [one for one in changed.get(record.name, content.at(record.name)) if one.slot != record.slot]
-            changed[record.name] = tuple(sorted([*others, *([after] if after else [])], key=lambda one: one.slot))
+            others = [
+                record_at_name
+                for record_at_name in changed.get(record.name, content.at(record.name))
+                if record_at_name.slot != record.slot
+            ]
+            changed[record.name] = tuple(
+                sorted([*others, *([after] if after else [])], key=lambda record_at_name: record_at_name.slot)
+            )
         self._contents[zone] = content.amended(content.serial + 1, changed)

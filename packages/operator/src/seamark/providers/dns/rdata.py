@@ -62,7 +62,7 @@ def target(type_: str, rdata: Any) -> str:  # noqa: PLR0911 - one answer for eac
 
 
 def rdataset(record: Record, ttl: int) -> dns.rdataset.Rdataset:
-    made = [_rdata(record.type, one) for one in record.targets]
+    made = [_rdata(record.type, target_text) for target_text in record.targets]
     return dns.rdataset.from_rdata_list(ttl, made)
 
 

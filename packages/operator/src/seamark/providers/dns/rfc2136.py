@@ -26,7 +26,7 @@ NOT_OURS = (dns.rcode.NOTAUTH,)
 BATCH = 32_000  # bytes of an UPDATE by a rough count; a message can have twice that
 OVERHEAD = 64  # bytes of a record beside its name and targets
 TRUST = 5.0  # seconds for which a zone that took an empty update is taken to be writable
-AT_ONCE = 4  # connections
+MAX_CONNECTIONS = 4  # connections
 
 
 class Rfc2136Provider:
@@ -40,7 +40,7 @@ class Rfc2136Provider:
         self._followers = {zone: Follower(server, zone) for zone in zones}
         self._default_ttl = default_ttl
         self._writable: dict[str, float] = {}
-        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._gate = asyncio.Semaphore(MAX_CONNECTIONS)
         self._reading = {zone: asyncio.Lock() for zone in zones}
         self.updates = 0
 
@@ -61,12 +61,12 @@ class Rfc2136Provider:
             rcode = await self._send(message)
             if rcode == dns.rcode.NOERROR:
                 return
-            words = f"{self._server} answered {dns.rcode.to_text(rcode)}"
+            answered = f"{self._server} answered {dns.rcode.to_text(rcode)}"
             if rcode in MOVED:
                 raise Moved(f"the records are not as they were read ({dns.rcode.to_text(rcode)})")
             if rcode in NOT_OURS or not await self._takes_updates(zone):
-                raise Unwritable(f"{zone} takes no updates: {words}")
-            raise RecordRefused(words, reason=dns.rcode.to_text(rcode))
+                raise Unwritable(f"{zone} takes no updates: {answered}")
+            raise RecordRefused(answered, reason=dns.rcode.to_text(rcode))
 
     async def adjust(self, records: Sequence[Record]) -> list[Record]:
         return list(records)
@@ -95,7 +95,7 @@ class Rfc2136Provider:
         self.updates += 1
         try:
             async with asyncio.timeout(self._server.timeout), connected(self._server) as link:
-                return (await link.ask(message)).rcode()
+                return (await link.query_server(message)).rcode()
         except TimeoutError:
             raise Retry(f"no answer from {self._server} within {self._server.timeout:g} s") from None
 

@@ -52,9 +52,9 @@ class MemoryServer(DnsServer):
             if found is None:
                 response.set_rcode(dns.rcode.NXDOMAIN)
                 break
-            wanted = [one for one in found if type_ in (one.type, "ANY")]
-            response.answer += [rrset(name, one) for one in wanted]
-            alias = next((one for one in found if one.type == "CNAME"), None)
+            wanted = [record for record in found if type_ in (record.type, "ANY")]
+            response.answer += [rrset(name, record) for record in wanted]
+            alias = next((record for record in found if record.type == "CNAME"), None)
             if wanted or alias is None:
                 break
             response.answer.append(rrset(name, alias))

@@ -102,8 +102,8 @@ def _mx(target: str) -> str:
 def _srv(target: str) -> str:
     parts = target.split()
     if len(parts) != 4 or not parts[3].endswith("."):
-        words = "is not `priority weight port name.`, as in `10 5 443 www.example.org.` (with the dot at the end)"
-        raise BadTarget(f"{target[:80]!r} {words}")
+        expected = "is not `priority weight port name.`, as in `10 5 443 www.example.org.` (with the dot at the end)"
+        raise BadTarget(f"{target[:80]!r} {expected}")
     numbers = [_number(part, what) for part, what in zip(parts, ("priority", "weight", "port"), strict=False)]
     return " ".join([*map(str, numbers), _host(parts[3])])
 
@@ -111,8 +111,8 @@ def _srv(target: str) -> str:
 def _naptr(target: str) -> str:
     match = NAPTR.fullmatch(target.strip())
     if match is None or not target.endswith("."):
-        words = 'is not `order preference "flags" "service" "regexp" name.` (with the dot at the end)'
-        raise BadTarget(f"{target[:80]!r} {words}")
+        expected = 'is not `order preference "flags" "service" "regexp" name.` (with the dot at the end)'
+        raise BadTarget(f"{target[:80]!r} {expected}")
     order, preference, flags, service, regexp, name = (match[number] for number in range(1, 7))
     numbers = f"{_number(order, 'order')} {_number(preference, 'preference')}"
     return f'{numbers} "{flags}" "{service}" "{regexp}" {_host(name)}'

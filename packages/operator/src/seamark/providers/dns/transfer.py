@@ -26,7 +26,7 @@ from seamark.providers.dns.model import Content, Record
 from seamark.providers.dns.rdata import IN, name_of, records
 from seamark_runtime.errors import Retry
 
-A_TURN = 200  # names that are read before others get their turn
+NAMES_PER_SLICE = 200  # names that are read before others get their turn
 
 
 class LayeredZone(dns.zone.Zone):
@@ -59,10 +59,10 @@ class Follower:
                 try:
                     return await self._transfer(link, store, content)
                 except (dns.exception.DNSException, Retry):
-                    return await self._anew()
+                    return await self._reconnect_and_transfer()
             return await self._whole(link)
 
-    async def _anew(self) -> Content:
+    async def _reconnect_and_transfer(self) -> Content:
         async with connected(self._server) as link:
             return await self._whole(link)
 
@@ -71,14 +71,14 @@ class Follower:
         try:
             return await self._transfer(link, store, None)
         except dns.xfr.TransferError as error:
-            words = dns.rcode.to_text(error.rcode)
-            raise Retry(f"{self._server} refused the transfer of {self._zone} ({words})") from None
+            reason = dns.rcode.to_text(error.rcode)
+            raise Retry(f"{self._server} refused the transfer of {self._zone} ({reason})") from None
 
     async def _serial(self, link: Link) -> int:
-        answer = await link.ask(dns.message.make_query(self._origin, dns.rdatatype.SOA, IN, flags=0))
+        answer = await link.query_server(dns.message.make_query(self._origin, dns.rdatatype.SOA, IN, flags=0))
         if answer.rcode() != dns.rcode.NOERROR or not answer.flags & dns.flags.AA:
-            words = dns.rcode.to_text(answer.rcode()) if answer.rcode() else "it is not authoritative"
-            raise Retry(f"{self._server} does not serve {self._zone} ({words})")
+            reason = dns.rcode.to_text(answer.rcode()) if answer.rcode() else "it is not authoritative"
+            raise Retry(f"{self._server} does not serve {self._zone} ({reason})")
         rrset = answer.get_rrset(dns.message.ANSWER, self._origin, IN, dns.rdatatype.SOA)
         if rrset is None:
             raise Retry(f"{self._server} does not serve {self._zone} (it has no SOA there)")
@@ -102,10 +102,10 @@ class Follower:
         for number, name in enumerate(store.nodes if changed is None else changed):
             node = store.nodes.get(name)
             names[name_of(name)] = records(name, node) if node is not None else ()
-            if number % A_TURN == A_TURN - 1:
+            if number % NAMES_PER_SLICE == NAMES_PER_SLICE - 1:
                 await asyncio.sleep(0)
         serial = int(store.find_rdataset(self._origin, dns.rdatatype.SOA)[0].serial)
         if changed is not None and self._content is not None:
             return self._content.amended(serial, names)
-        found = {name: some for name, some in names.items() if some}
+        found = {name: records_at_name for name, records_at_name in names.items() if records_at_name}
         return Content(self._zone, serial, found) if self._content is None else self._content.replaced(serial, found)

@@ -1,7 +1,7 @@
 """A webhook provider: an external program with ExternalDNS's webhook protocol over HTTP.
 
 - It is one zone, "": the whole of what the other program serves. Which names it serves is asked with the first reading,
-  and again after `FILTER_KEEPS` seconds: its settings may have changed.
+  and again after `FILTER_SECONDS` seconds: its settings may have changed.
 - It does not report single records, so a refused one is found by halving; what counts is what `GET /records` shows.
 - Its changes are not atomic: ownership is written first and removed last.
 - Answers are read whole, up to a limit, within one deadline, and decoded record by record while they arrive. Whatever
@@ -39,12 +39,12 @@ from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 EVERYTHING = ""
 BATCH = 200  # changes in a message
 LARGEST = 64 * 1024 * 1024  # bytes of an answer
-PIECE = 64 * 1024  # bytes that are looked at in one go
+CHUNK = 64 * 1024  # bytes that are looked at in one go
 FILTER = Limits(size=1024 * 1024, depth=10)
 ENDPOINT = Limits(size=1024 * 1024, depth=10)
-FILTER_KEEPS = 30.0  # seconds
+FILTER_SECONDS = 30.0  # seconds
 FOR_NOW = (429, 502, 503, 504)  # it is too busy or away: no record is the cause
-LONGEST_PAUSE = 60  # seconds that it may ask to be let alone for
+MAX_RETRY_AFTER = 60  # seconds that it may ask to be let alone for
 
 
 class WebhookProvider:
@@ -60,7 +60,7 @@ class WebhookProvider:
         self._session: aiohttp.ClientSession | None = None
         self._content: Content | None = None
         self._filter: Domains | None = None
-        self._filter_asked = 0.0  # when `_filter` was answered, by the loop's clock
+        self._filter_read = 0.0  # when `_filter` was answered, by the loop's clock
         self._lock = asyncio.Lock()
         self.updates = 0
 
@@ -70,8 +70,8 @@ class WebhookProvider:
 
     async def negotiate(self) -> Domains:
         """Which names it serves. A filter that can't be applied serves nothing: it is an error of the zone."""
-        async with self._asked("GET", "/", 200) as response:
-            body = await read_body(response.content.iter_chunked(PIECE), FILTER.size)
+        async with self._request("GET", "/", 200) as response:
+            body = await read_body(response.content.iter_chunked(CHUNK), FILTER.size)
             try:
                 return decode_json(body, DomainFilter, FILTER).domains()
             except InvalidFilter as error:
@@ -79,9 +79,9 @@ class WebhookProvider:
 
     async def read(self, zone: str) -> Content:
         async with self._lock:
-            if self._filter is None or asyncio.get_running_loop().time() > self._filter_asked + FILTER_KEEPS:
+            if self._filter is None or asyncio.get_running_loop().time() > self._filter_read + FILTER_SECONDS:
                 self._filter = await self.negotiate()
-                self._filter_asked = asyncio.get_running_loop().time()
+                self._filter_read = asyncio.get_running_loop().time()
             found: dict[str, list[Record]] = {}
             for record in await self._records("GET", "/records"):
                 found.setdefault(record.name, []).append(record)
@@ -104,7 +104,7 @@ class WebhookProvider:
         for message in split(tuple(changes)):
             if not is_empty(message):
                 self.updates += 1
-                async with self._asked("POST", "/records", 204, to_json(message)):
+                async with self._request("POST", "/records", 204, to_json(message)):
                     pass
 
     async def adjust(self, records: Sequence[Record]) -> list[Record]:
@@ -123,10 +123,10 @@ class WebhookProvider:
     async def _records(self, method: str, path: str, body: bytes | None = None) -> list[Record]:
         """The records of an answer, decoded as they arrive; those that no name server could hold are left out."""
         array, pace, found, number = JsonArray(ENDPOINT.size), TimeSlice(), list[Record](), 0
-        async with self._asked(method, path, 200, body) as response:
-            async for piece in bounded(response.content.iter_chunked(PIECE), self._largest):
+        async with self._request(method, path, 200, body) as response:
+            async for chunk in bounded(response.content.iter_chunked(CHUNK), self._largest):
                 await pace.turn()
-                for item in array.feed(piece):
+                for item in array.feed(chunk):
                     await pace.turn()
                     if (record := record_of(_endpoint(item, number))) is not None:
                         found.append(record)
@@ -135,7 +135,7 @@ class WebhookProvider:
         return found
 
     @asynccontextmanager
-    async def _asked(
+    async def _request(
         self, method: str, path: str, due: int, body: bytes | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The response, if its status is the one that is due. The deadline is for all of it, the body included."""
@@ -162,25 +162,25 @@ class WebhookProvider:
             raise Retry(f"{place} answered nonsense: {error}") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: headers that the library can't read
             raise Retry(f"{place}: {describe(error)}") from None
-        words = f"{place} answered {status}"
+        problem = f"{place} answered {status}"
         if status in FOR_NOW:
-            raise Retry(words, after=after)
+            raise Retry(problem, after=after)
         if path == "/records" and method == "POST":
             if status in (401, 403, 404, 405, 406, 415):
-                raise Unwritable(words)
-            raise RecordRefused(words, reason=str(status))
-        raise Retry(words)
+                raise Unwritable(problem)
+            raise RecordRefused(problem, reason=str(status))
+        raise Retry(problem)
 
     def _right_type(self, response: aiohttp.ClientResponse, place: str, *, wanted: bool) -> None:
-        said = response.headers.get("Content-Type", "")
-        if wanted and said != MEDIA_TYPE:
-            raise Retry(f"{place} answered with the media type {said[:100]!r}, and not {MEDIA_TYPE!r}")
+        media_type = response.headers.get("Content-Type", "")
+        if wanted and media_type != MEDIA_TYPE:
+            raise Retry(f"{place} answered with the media type {media_type[:100]!r}, and not {MEDIA_TYPE!r}")
 
 
 def _seconds(text: str | None) -> float | None:
     """The header Retry-After, up to a minute; None where there is none, or a date."""
     try:
-        return float(min(integer(text or "", 0, 2**31), LONGEST_PAUSE))
+        return float(min(integer(text or "", 0, 2**31), MAX_RETRY_AFTER))
     except InvalidNumber:
         return None
 

@@ -18,8 +18,8 @@ from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
 log = structlog.get_logger(__name__)
 MESSAGE = Limits(size=16 * 1024 * 1024, depth=10)
 ENDPOINT = Limits(size=1024 * 1024, depth=10)
-MOST_TOLD = 10  # refused records that an error names
-LONGEST_WORDS = 2000  # characters of an error
+MAX_REPORTED = 10  # refused records that an error names
+MAX_ERROR_LENGTH = 2000  # characters of an error
 
 
 class RawChanges(msgspec.Struct, frozen=True, rename="camel"):
@@ -102,9 +102,9 @@ class WebhookServer:
         except SeamarkError as error:
             log.warning("the records can't be read", error=error.message)
             return web.Response(status=500)
-        return await self._carried_out(by_zone)
+        return await self._applied(by_zone)
 
-    async def _carried_out(self, by_zone: dict[str, list[Change]]) -> web.Response:
+    async def _applied(self, by_zone: dict[str, list[Change]]) -> web.Response:
         outcome = Outcome()
         try:
             for zone, changes in by_zone.items():
@@ -112,23 +112,23 @@ class WebhookServer:
         except SeamarkError as error:
             log.warning("the zone takes no changes", error=error.message)
             return web.Response(status=500)
-        for change, words in outcome.refused.items():
-            log.warning("a record was refused", record=" ".join(change.slot), error=words)
+        for change, message in outcome.refused.items():
+            log.warning("a record was refused", record=" ".join(change.slot), error=message)
         if outcome.moved:
             return web.Response(status=500)  # read again, and it will go
         if outcome.refused:
             return _refused(
-                "; ".join(f"{change}: {words}" for change, words in list(outcome.refused.items())[:MOST_TOLD])
+                "; ".join(f"{change}: {message}" for change, message in list(outcome.refused.items())[:MAX_REPORTED])
             )
         return web.Response(status=204)
 
-    async def _changes(self, asked: RawChanges) -> dict[str, list[Change]]:
+    async def _changes(self, requested: RawChanges) -> dict[str, list[Change]]:
         """What is wanted against what is there. A slot may be in one list only."""
         wanted: dict[Slot, Record | None] = {}
-        for endpoint in await _endpoints("delete", asked.delete or ()):
+        for endpoint in await _endpoints("delete", requested.delete or ()):
             wanted[_record(endpoint).slot] = None
-        for place, some in (("create", asked.create), ("updateNew", asked.update_new)):
-            for endpoint in await _endpoints(place, some or ()):
+        for place, items in (("create", requested.create), ("updateNew", requested.update_new)):
+            for endpoint in await _endpoints(place, items or ()):
                 record = _record(endpoint)
                 wanted[record.slot] = record
         found: dict[str, list[Change]] = {}
@@ -169,8 +169,8 @@ def _accepts(request: web.Request) -> bool:
     return request.headers.get("Accept", MEDIA_TYPE) == MEDIA_TYPE
 
 
-def _refused(words: str) -> web.Response:
-    return web.json_response({"error": words[:LONGEST_WORDS]}, status=400)
+def _refused(message: str) -> web.Response:
+    return web.json_response({"error": message[:MAX_ERROR_LENGTH]}, status=400)
 
 
 def _json(value: object) -> web.Response:

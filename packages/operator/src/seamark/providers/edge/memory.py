@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from seamark.providers.edge.calls import Kind
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.policies import policy_refusal
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.shelf import Freshness
 from seamark_edge.model import Capabilities, Fields
 from seamark_edge.wire.expressions import FILTER, SELECTOR, ExpressionError, compiled, holds
 from seamark_runtime.errors import Exists, Gone, Refused, Uncertain
@@ -46,10 +46,10 @@ class MemoryCalls:
         self._lose = True
 
     def agent_holds(
-        self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",), **said: str | int | bool
+        self, url: str, metadata: str = "", bindings: tuple[str, ...] = ("public",), **fields: str | int | bool
     ) -> str:
-        """An agent connects and brings an endpoint online; returns its id. `said` are further fields, as in the API."""
-        body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings), **said}
+        """An agent connects and brings an endpoint online; returns its id. `fields`: others of the API."""
+        body = {"type": "agent", "url": url, "metadata": metadata, "bindings": list(bindings), **fields}
         made = self._new(Kind.ENDPOINTS, {**_place(url), **body})
         made["tunnel_session"] = {"id": self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": []})["id"]}
         ident: str = made["id"]
@@ -117,7 +117,9 @@ class MemoryCalls:
         selectors = self._objects[Kind.OPERATORS][operator]["binding"]["endpoint_selectors"]
         everything = await self.listed(Kind.ENDPOINTS)
         bound = [item for item in everything if item["bindings"] == ["kubernetes"]]
-        return [item for item in bound if any(holds(one, {"ep": item, "endpoint": item}) for one in selectors)]
+        return [
+            item for item in bound if any(holds(selector, {"ep": item, "endpoint": item}) for selector in selectors)
+        ]
 
     async def close(self) -> None:
         pass
@@ -139,8 +141,8 @@ class MemoryCalls:
                 compiled(selector, SELECTOR)
         except ExpressionError as error:
             raise Refused(str(error), code=400) from error
-        if words := policy_refusal("", str(body.get("traffic_policy") or "")):
-            raise Refused(words, code=400)
+        if refusal := policy_refusal("", str(body.get("traffic_policy") or "")):
+            raise Refused(refusal, reason="ERR_NGROK_2201", code=400)
 
     def _cname(self, domain: str) -> str | None:
         if domain.endswith("." + self._domain):

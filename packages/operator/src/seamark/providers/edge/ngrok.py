@@ -7,10 +7,10 @@ cloud itself.
 
 from __future__ import annotations
 
-from seamark.providers.edge.pace import Pace
+from seamark.providers.edge.objectcache import Freshness
+from seamark.providers.edge.ratelimiter import RateLimiter
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.rest import Door, RestCalls
-from seamark.providers.edge.shelf import Freshness
+from seamark.providers.edge.rest import HttpClient, RestCalls
 from seamark_edge.model import Capabilities
 
 API = "https://api.ngrok.com"
@@ -19,5 +19,5 @@ CAPABILITIES = Capabilities(name="ngrok", requests_per_minute=100, bindings=True
 
 
 def ngrok_cloud(key: str, base_url: str = API, freshness: Freshness | None = None) -> RemoteEdge:
-    calls = RestCalls(Door(base_url, key), Pace(CAPABILITIES.requests_per_minute))
+    calls = RestCalls(HttpClient(base_url, key), RateLimiter(CAPABILITIES.requests_per_minute))
     return RemoteEdge(calls, CAPABILITIES, freshness)

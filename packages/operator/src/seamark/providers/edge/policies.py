@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.policy_document import parse_policy
@@ -14,7 +15,9 @@ from seamark_edge.edge.shares import Caller, Shares
 from seamark_edge.model import CheckPostponed
 
 SECONDS_PER_MINUTE = 5.0  # of CPU time for the checks of one namespace's policies
-MOST_VERDICTS = 10_000  # that are remembered; each is a digest and a few words
+V = TypeVar("V")
+
+MAX_RESULTS = 10_000  # results kept; each is a digest and a message
 
 
 @lru_cache(maxsize=128)
@@ -31,11 +34,19 @@ def _refusal(policy: str) -> str:
     return ""
 
 
+class _Postponed(NamedTuple):
+    """A policy that was not checked: the seconds to wait, as of then, and the time at which it can be checked."""
+
+    after: float
+    until: float
+
+
 class PolicyChecks:
     """The check of policies within a budget of CPU time for each namespace, so that no tenant keeps the operator busy.
 
-    - A policy is checked once, however many objects use it and however often they are reconciled.
-    - Where the budget of its namespace is spent, a policy is not checked: `CheckPostponed` says when it will be.
+    - `check` checks a policy, once, however many objects use it and however often they are reconciled. Where the
+      budget of its namespace is spent it is not checked, until there is time again.
+    - `refusal` reads the result and changes nothing. Without one it raises `CheckPostponed`, with the seconds to wait.
     """
 
     def __init__(
@@ -48,27 +59,44 @@ class PolicyChecks:
         self._shares = Shares(seconds)  # each namespace has the whole of it
         self._now = now
         self._cpu = cpu
-        self._verdicts: OrderedDict[bytes, str] = OrderedDict()  # by the policy's digest; the one used last is the last
+        self._results: OrderedDict[bytes, str] = OrderedDict()  # by the policy's digest; the one used last is the last
+        self._postponed: OrderedDict[bytes, _Postponed] = OrderedDict()  # by digest; none of them has a result
 
-    def __call__(self, namespace: str, policy: str) -> str:
-        digest = hashlib.sha256(policy.encode("utf-8", "surrogatepass")).digest()
-        verdict = self._verdicts.pop(digest, None)
-        if verdict is None:
-            verdict = self._check(namespace, policy)
-        if len(self._verdicts) >= MOST_VERDICTS:
-            self._verdicts.popitem(last=False)
-        self._verdicts[digest] = verdict
-        return verdict
+    def check(self, namespace: str, policy: str) -> str:
+        """Checks the policy if it was not checked and there is time; then the same as `refusal`."""
+        digest, now = _digest(policy), self._now()
+        if digest in self._results:
+            self._results.move_to_end(digest)
+        elif digest not in self._postponed or self._postponed[digest].until <= now:
+            self._check(digest, namespace, policy, now)
+        return self.refusal(namespace, policy)
 
-    def _check(self, namespace: str, policy: str) -> str:
-        if (wait := self._shares.wait(Caller(namespace), self._now())) > 0:
-            raise CheckPostponed(
-                f"not checked yet: the policies of this namespace took more than {self._seconds:g} s of CPU time in a "
-                "minute",
-                wait,
-            )
+    def refusal(self, _namespace: str, policy: str) -> str:
+        """Why the edge refuses this policy; "" if it accepts it."""
+        digest = _digest(policy)
+        if (result := self._results.get(digest)) is not None:
+            return result
+        postponed = self._postponed.get(digest)
+        message = f"the policies of this namespace took more than {self._seconds:g} s of CPU time in a minute"
+        raise CheckPostponed(f"not checked yet: {message}", postponed.after if postponed is not None else 0.0)
+
+    def _check(self, digest: bytes, namespace: str, policy: str, now: float) -> None:
+        self._postponed.pop(digest, None)
+        if (wait := self._shares.wait(Caller(namespace), now)) > 0:
+            _keep(self._postponed, digest, _Postponed(wait, now + wait))
+            return
         began = self._cpu()
         try:
-            return _refusal(policy)
+            _keep(self._results, digest, _refusal(policy))
         finally:
-            self._shares.charge(Caller(namespace), self._cpu() - began, self._now())
+            self._shares.charge(Caller(namespace), self._cpu() - began, now)
+
+
+def _digest(policy: str) -> bytes:
+    return hashlib.sha256(policy.encode("utf-8", "surrogatepass")).digest()
+
+
+def _keep(known: OrderedDict[bytes, V], digest: bytes, value: V) -> None:
+    if len(known) >= MAX_RESULTS:
+        known.popitem(last=False)
+    known[digest] = value

@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from seamark.providers.edge.calls import Calls, Kind
-from seamark.providers.edge.shelf import Freshness, Shelf
+from seamark.providers.edge.objectcache import Freshness, ObjectCache
 from seamark_edge.model import (
     Address,
     AgentSession,
@@ -39,27 +39,29 @@ class RemoteEdge:
         self._calls = calls
         self._capabilities = capabilities
         freshness = freshness or Freshness()
-        self._addresses = Shelf(calls, Kind.ADDRESSES, freshness)
-        self._domains = Shelf(calls, Kind.DOMAINS, freshness)
-        self._endpoints = Shelf(calls, Kind.ENDPOINTS, freshness)
-        self._operators = Shelf(calls, Kind.OPERATORS, freshness)
+        self._addresses = ObjectCache(calls, Kind.ADDRESSES, freshness)
+        self._domains = ObjectCache(calls, Kind.DOMAINS, freshness)
+        self._endpoints = ObjectCache(calls, Kind.ENDPOINTS, freshness)
+        self._operators = ObjectCache(calls, Kind.OPERATORS, freshness)
 
     @property
     def capabilities(self) -> Capabilities:
         return self._capabilities
 
     async def reserve_address(self, owner: Owner) -> Address:
-        return _address(await self._addresses.make(owner, {"description": _words(owner)}))
+        return _address(await self._addresses.ensure(owner, {"description": _description(owner)}))
 
     async def release_address(self, owner: Owner) -> None:
-        await self._addresses.drop(owner)
+        await self._addresses.delete(owner)
 
     async def keep_addresses(self, owner: Owner, purposes: Collection[str]) -> dict[str, Address]:
         wanted = {purpose: replace(owner, purpose=purpose) for purpose in purposes}
-        kept = {purpose: await self.reserve_address(one) for purpose, one in wanted.items()}
-        for one in await self._addresses.owned(lambda one: one == replace(owner, purpose=one.purpose)):
-            if one.purpose not in wanted:
-                await self._addresses.drop(one)
+        kept = {purpose: await self.reserve_address(candidate) for purpose, candidate in wanted.items()}
+        for candidate in await self._addresses.owned(
+            lambda candidate: candidate == replace(owner, purpose=candidate.purpose)
+        ):
+            if candidate.purpose not in wanted:
+                await self._addresses.delete(candidate)
         return kept
 
     async def find_address(self, addr: str) -> Address | None:
@@ -69,33 +71,33 @@ class RemoteEdge:
     async def reserve_domain(self, owner: Owner, domain: str, wanted: DomainSpec = DomainSpec()) -> Domain:  # noqa: B008
         found = await self._domains.find(owner)
         if found is not None and found["domain"] != domain:
-            await self._domains.drop(owner)  # the owner wants another name now
+            await self._domains.delete(owner)  # the owner wants another name now
         elif found is None and (there := await self._domain_by_hand(domain, float("inf"))) is not None:
             return there
         body: Fields = {
             "domain": domain,
-            "description": wanted.description or _words(owner),
+            "description": wanted.description or _description(owner),
             "metadata": wanted.metadata,
         }
         if wanted.resolves_to:
             body["resolves_to"] = [{"value": value} for value in wanted.resolves_to]
         try:
-            return _domain(await self._domains.make(owner, body))
+            return _domain(await self._domains.ensure(owner, body))
         except Exists:
             if (there := await self._domain_by_hand(domain, 0.0)) is None:
                 raise
             return there
 
-    async def _domain_by_hand(self, domain: str, patience: float) -> Domain | None:
+    async def _domain_by_hand(self, domain: str, max_age: float) -> Domain | None:
         """One that the account's owner has reserved: it is there for us, and stays when we go."""
-        found = await self._domains.search(lambda item: bool(item["domain"] == domain), patience)
+        found = await self._domains.search(lambda item: bool(item["domain"] == domain), max_age)
         return None if found is None or Owner.of(found.get("metadata") or "") is not None else _domain(found)
 
     async def retain_domain(self, owner: Owner) -> None:
-        await self._domains.disown(owner)
+        await self._domains.release(owner)
 
     async def release_domain(self, owner: Owner) -> None:
-        await self._domains.drop(owner)
+        await self._domains.delete(owner)
 
     async def open_endpoint(self, owner: Owner, wanted: EndpointSpec) -> Endpoint:
         body = {
@@ -107,19 +109,19 @@ class RemoteEdge:
             "metadata": wanted.metadata,
         }
         body = {name: value for name, value in body.items() if value is not None}
-        found = _endpoint(await self._endpoints.make(owner, {"type": "cloud", **body}))
+        found = _endpoint(await self._endpoints.ensure(owner, {"type": "cloud", **body}))
         if not _differs(found, wanted):
             return found
         try:
-            return _endpoint(await self._endpoints.change(owner, body))
+            return _endpoint(await self._endpoints.update(owner, body))
         except Gone:  # deleted by hand a moment ago
-            return _endpoint(await self._endpoints.make(owner, {"type": "cloud", **body}))
+            return _endpoint(await self._endpoints.ensure(owner, {"type": "cloud", **body}))
 
     async def close_endpoint(self, owner: Owner) -> None:
-        await self._endpoints.drop(owner)
+        await self._endpoints.delete(owner)
 
     async def set_policy(self, owner: Owner, policy: str) -> Endpoint:
-        return _endpoint(await self._endpoints.change(owner, {"traffic_policy": policy}))
+        return _endpoint(await self._endpoints.update(owner, {"traffic_policy": policy}))
 
     async def register(self, owner: Owner, wanted: OperatorSpec) -> Operator:
         name, namespace, version = wanted.deployment
@@ -127,19 +129,19 @@ class RemoteEdge:
         if wanted.csr:
             binding["csr"] = wanted.csr
         body: Fields = {
-            "description": _words(owner),
+            "description": _description(owner),
             "enabled_features": list(wanted.features),
             "deployment": {"name": name, "namespace": namespace, "version": version},
             "binding": binding,
         }
         known = await self._operators.find(owner)
-        made = _operator(await self._operators.make(owner, body))
+        made = _operator(await self._operators.ensure(owner, body))
         if known is not None and (wanted.csr or made.selectors != wanted.selectors):
-            made = _operator(await self._operators.change(owner, body))
+            made = _operator(await self._operators.update(owner, body))
         return made
 
     async def unregister(self, owner: Owner) -> None:
-        await self._operators.drop(owner)
+        await self._operators.delete(owner)
 
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]:
         found = await self._calls.bound(operator)
@@ -154,7 +156,7 @@ class RemoteEdge:
 
     async def sessions(self) -> tuple[AgentSession, ...]:
         found = await self._calls.listed(Kind.SESSIONS) if self._capabilities.own_agent else []
-        return tuple(sorted((_session(item) for item in found), key=lambda one: one.id))
+        return tuple(sorted((_session(item) for item in found), key=lambda session: session.id))
 
     async def owned(self, cluster: str) -> Snapshot:
         addresses, domains, endpoints = [
@@ -163,10 +165,10 @@ class RemoteEdge:
         ]
         agents = [endpoint for endpoint in await self.online() if endpoint.type == "agent"]
         return Snapshot(
-            tuple(sorted((_address(item) for item in addresses), key=lambda one: one.id)),
-            tuple(sorted((_domain(item) for item in domains), key=lambda one: one.id)),
-            tuple(sorted((_endpoint(item) for item in endpoints), key=lambda one: one.id)),
-            tuple(sorted(agents, key=lambda one: one.id)),
+            tuple(sorted((_address(item) for item in addresses), key=lambda address: address.id)),
+            tuple(sorted((_domain(item) for item in domains), key=lambda domain: domain.id)),
+            tuple(sorted((_endpoint(item) for item in endpoints), key=lambda endpoint: endpoint.id)),
+            tuple(sorted(agents, key=lambda agent: agent.id)),
             await self.sessions(),
         )
 
@@ -215,7 +217,7 @@ def _quoted(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def _words(owner: Owner) -> str:
+def _description(owner: Owner) -> str:
     return f"for {owner.namespace}/{owner.name}"[:255]
 
 
@@ -266,8 +268,8 @@ def _endpoint(item: Fields) -> Endpoint:
 
 def _session(item: Fields) -> AgentSession:
     refused = tuple(
-        RefusedEndpoint(one["name"], one["url"], one["generation"], one["message"])
-        for one in item.get("refused_endpoints") or ()
+        RefusedEndpoint(entry["name"], entry["url"], entry["generation"], entry["message"], entry.get("code") or "")
+        for entry in item.get("refused_endpoints") or ()
     )
     return AgentSession(item["id"], item.get("metadata") or "", refused)
 

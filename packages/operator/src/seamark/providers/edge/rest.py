@@ -12,8 +12,8 @@ import aiohttp
 import msgspec
 
 from seamark.providers.edge.calls import Kind, request_owner
-from seamark.providers.edge.pace import AT_ONCE, Pace
-from seamark.providers.edge.shapes import SHAPES, BoundItem, Item, OddAnswer, checked
+from seamark.providers.edge.ratelimiter import MAX_CONCURRENT, RateLimiter
+from seamark.providers.edge.shapes import SHAPES, BoundItem, Item, MalformedResponse, checked
 from seamark_edge.model import OWNER_HEADER, Fields
 from seamark_runtime.backoff import Backoff
 from seamark_runtime.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
@@ -25,15 +25,15 @@ from seamark_runtime.untrusted.names import ApiPath, api_path
 from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 PAUSES = Backoff(0.2, 5.0)
-TRIES = 3
+ATTEMPTS = 3
 PAGE = 100
 MAX_PAGES = 1000
 LIMITS = Limits(size=16 * 2**20, depth=32)  # of one answer: a page of an edge has 4 MiB at most
-MOST = 128 * 2**20  # bytes of a whole listing
-LONGEST_PAUSE = 300  # seconds, whatever the edge asks for
+MAX_LISTING_BYTES = 128 * 2**20  # bytes of a whole listing
+MAX_RETRY_AFTER = 300  # seconds, whatever the edge asks for
 
 
-class Door:
+class HttpClient:
     """Requests to one base URL with one key, over a warm pool of connections. The key is in no message and no repr.
 
     `names_owners`: the service shares the key's budget between the owners that requests name, as Seamark's edge does.
@@ -51,7 +51,7 @@ class Door:
 
     async def send(self, request: HttpRequest) -> Answer:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=AT_ONCE, ssl=self._context or True)
+            connector = aiohttp.TCPConnector(limit=MAX_CONCURRENT, ssl=self._context or True)
             self._session = aiohttp.ClientSession(connector=connector, headers=self._headers, auto_decompress=False)
         timeout = aiohttp.ClientTimeout(total=request.timeout)
         owner = request_owner.get() if self._names_owners else ""
@@ -82,7 +82,7 @@ class Door:
 
 
 class Sender:
-    """Anything that answers requests; a `Door`, or a fake."""
+    """Anything that answers requests; a `HttpClient`, or a fake."""
 
     async def send(self, request: HttpRequest) -> Answer:
         raise NotImplementedError
@@ -100,9 +100,11 @@ class RestCalls:
       service names it.
     """
 
-    def __init__(self, door: Door | Sender, pace: Pace, *, timeout: float = 15.0, random: Random | None = None) -> None:
-        self._door = door
-        self._pace = pace
+    def __init__(
+        self, client: HttpClient | Sender, limiter: RateLimiter, *, timeout: float = 15.0, random: Random | None = None
+    ) -> None:
+        self._client = client
+        self._limiter = limiter
         self._timeout = timeout
         self._random = random or Random()
 
@@ -117,20 +119,20 @@ class RestCalls:
         return await self._written("PATCH", api_path(kind.path, ident), SHAPES[kind], body)
 
     async def delete(self, kind: Kind, ident: str) -> None:
-        await self._ask("DELETE", api_path(kind.path, ident))
+        await self._request("DELETE", api_path(kind.path, ident))
 
     async def bound(self, operator: str) -> list[Fields]:
         path = api_path(Kind.OPERATORS.path, operator, "bound_endpoints")
         return await self._pages(path, "endpoints", BoundItem, {"limit": str(PAGE)})
 
     async def close(self) -> None:
-        await self._door.close()
+        await self._client.close()
 
     async def _written(self, method: str, path: ApiPath, shape: type[Item], body: Fields) -> Fields:
-        answer, _ = await self._ask(method, path, body)
+        answer, _ = await self._request(method, path, body)
         try:
             return checked(answer, shape)
-        except OddAnswer as error:
+        except MalformedResponse as error:
             raise Uncertain(str(error)) from None
 
     async def _pages(
@@ -139,41 +141,41 @@ class RestCalls:
         found: list[Fields] = []
         total = 0
         for _ in range(MAX_PAGES):
-            page, size = await self._ask("GET", path, query=query)
+            page, size = await self._request("GET", path, query=query)
             total += size
-            if total > MOST:
-                raise Retry(f"{path}: a list of more than {MOST} bytes")
+            if total > MAX_LISTING_BYTES:
+                raise Retry(f"{path}: a list of more than {MAX_LISTING_BYTES} bytes")
             try:
                 items, following = page_of(page, key)
                 found += [checked(item, shape) for item in items]
-            except OddAnswer as error:
+            except MalformedResponse as error:
                 raise Retry(f"{path}: {error}") from None
             if not following or not more:
                 return found
             query = following
         raise Retry(f"{path} has more than {MAX_PAGES} pages")
 
-    async def _ask(
+    async def _request(
         self, method: str, path: ApiPath, body: Fields | None = None, query: dict[str, str] | None = None
     ) -> tuple[Fields, int]:
         """What was answered, and how many bytes that were. `Retry` from the pace: nothing was sent."""
         raw = msgspec.json.encode(body) if body is not None else b""
         request = HttpRequest(method, path, query or {}, raw, timeout=self._timeout)
         owner = request_owner.get()
-        for failures in range(TRIES):
+        for failures in range(ATTEMPTS):
             try:
-                async with self._pace.turn(owner):
-                    answer = await self._door.send(request)
+                async with self._limiter.slot(owner):
+                    answer = await self._client.send(request)
             except NoAnswerError as error:
-                again, failure = _unanswered(request, error)
+                again, failure = _without_response(request, error)
             else:
                 try:
                     return read(request, answer), len(answer.body)
                 except Retry as error:
                     again, failure = not isinstance(error, Uncertain), error
                     if error.after is not None:
-                        self._pace.hold(error, answer.headers.get(OWNER_HEADER, ""))
-            if not again or failures == TRIES - 1:
+                        self._limiter.suspend(error, answer.headers.get(OWNER_HEADER, ""))
+            if not again or failures == ATTEMPTS - 1:
                 raise failure
             await asyncio.sleep(PAUSES.pause(self._random, failures))
         raise AssertionError("unreachable")
@@ -183,14 +185,14 @@ def page_of(page: Fields, key: str) -> tuple[list[Any], dict[str, str]]:
     """The objects of a page, and the query for the next one; {} if there is none."""
     items, following = page.get(key) or [], page.get("next_page_uri") or ""
     if not isinstance(items, list) or not isinstance(following, str):
-        raise OddAnswer("the page of a list is not as it must be")
+        raise MalformedResponse("the page of a list is not as it must be")
     try:
         return items, dict(parse_qsl(urlsplit(following).query, max_num_fields=32))
     except ValueError:
-        raise OddAnswer("the address of the next page is none") from None
+        raise MalformedResponse("the address of the next page is none") from None
 
 
-def _unanswered(request: HttpRequest, error: NoAnswerError) -> tuple[bool, SeamarkError]:
+def _without_response(request: HttpRequest, error: NoAnswerError) -> tuple[bool, SeamarkError]:
     if not error.sent:
         return True, Retry(str(error))
     if request.method in ("GET", "DELETE"):
@@ -203,36 +205,36 @@ def read(request: HttpRequest, answer: Answer) -> Fields:
     if answer.status == 204 or (answer.status < 300 and not answer.body):
         return {}
     try:
-        told = decode_plain_json(answer.body, LIMITS)
+        document = decode_plain_json(answer.body, LIMITS)
     except Malformed:
-        told = None
-    if answer.status < 300 and isinstance(told, dict):
-        return told
+        document = None
+    if answer.status < 300 and isinstance(document, dict):
+        return document
     if answer.status < 300:
         raise Uncertain("the edge's answer is no JSON object") if request.writes else Retry("the answer is no JSON")
-    raise refusal(request, answer, told if isinstance(told, dict) else {})
+    raise refusal(request, answer, document if isinstance(document, dict) else {})
 
 
-def refusal(request: HttpRequest, answer: Answer, told: Fields) -> SeamarkError:
-    code, words = str(told.get("error_code") or ""), str(told.get("msg") or f"HTTP {answer.status}")[:1000]
+def refusal(request: HttpRequest, answer: Answer, document: Fields) -> SeamarkError:
+    code, message = str(document.get("error_code") or ""), str(document.get("msg") or f"HTTP {answer.status}")[:1000]
     where = f"{request.method} {request.path}"
     if answer.status == 429:
-        return Retry(f"{where}: {words}", after=_seconds(answer.headers.get("Retry-After")))
+        return Retry(f"{where}: {message}", after=_seconds(answer.headers.get("Retry-After")))
     if answer.status >= 500:
         # The edge's own 503 did nothing; a gateway may have passed the write on before it failed.
         surely_not = answer.status == 503 and code
         kind = Uncertain if request.method in ("POST", "PATCH") and not surely_not else Retry
-        return kind(f"{where}: {words}")
+        return kind(f"{where}: {message}")
     if answer.status == 404 and request.path.count("/") > 1:
-        return Gone(words)
+        return Gone(message)
     if answer.status == 409:
-        return Exists(words)
-    return Refused(words, reason=code, code=answer.status)
+        return Exists(message)
+    return Refused(message, reason=code, code=answer.status)
 
 
 def _seconds(text: str | None) -> float:
     """The header Retry-After; a second where there is none, or a date."""
     try:
-        return float(min(integer(text or "1", 0, 2**31), LONGEST_PAUSE))
+        return float(min(integer(text or "1", 0, 2**31), MAX_RETRY_AFTER))
     except InvalidNumber:
         return 1.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ssl
 from dataclasses import replace
 
-from seamark.providers.edge.pace import Pace
+from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.policies import PolicyChecks, policy_refusal
+from seamark.providers.edge.ratelimiter import RateLimiter
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.rest import Door, RestCalls
-from seamark.providers.edge.shelf import Freshness
+from seamark.providers.edge.rest import HttpClient, RestCalls
 from seamark_edge.model import Capabilities
 
 CAPABILITIES = Capabilities(
@@ -30,10 +30,14 @@ def seamark_edge(
     `requests_per_minute` is for an edge that was set up to take more than the usual.
     """
     context = ssl.create_default_context(cafile=ca) if ca else None
+    checks = PolicyChecks()
     capabilities = replace(
         CAPABILITIES,
         requests_per_minute=requests_per_minute or CAPABILITIES.requests_per_minute,
-        policy_refusal=PolicyChecks(),
+        policy_refusal=checks.refusal,
+        policy_check=checks.check,
     )
-    calls = RestCalls(Door(base_url, key, context, names_owners=True), Pace(capabilities.requests_per_minute))
+    calls = RestCalls(
+        HttpClient(base_url, key, context, names_owners=True), RateLimiter(capabilities.requests_per_minute)
+    )
     return RemoteEdge(calls, capabilities, freshness)

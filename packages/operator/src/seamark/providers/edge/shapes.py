@@ -19,7 +19,7 @@ Text = Annotated[str, Meta(max_length=256 * 1024)] | None
 Generation = Annotated[int, Meta(ge=0, le=2**63 - 1)] | None
 
 
-class OddAnswer(ValueError):
+class MalformedResponse(ValueError):
     """An object in an answer is not what it must be. The message names the field."""
 
 
@@ -95,6 +95,7 @@ class RefusedItem(msgspec.Struct, kw_only=True):
     url: str
     generation: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     message: str
+    code: str = ""
 
 
 class SessionItem(Item, kw_only=True):
@@ -131,6 +132,6 @@ def checked(item: Any, shape: type[Item]) -> Fields:
     try:
         msgspec.convert(item, shape)
     except (ValueError, TypeError, RecursionError) as error:
-        raise OddAnswer(f"the edge's answer is not as it must be: {str(error)[:200]}") from None
+        raise MalformedResponse(f"the edge's answer is not as it must be: {str(error)[:200]}") from None
     found: Fields = item
     return found

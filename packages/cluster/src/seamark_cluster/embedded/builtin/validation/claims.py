@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_WORDS, not_negative, one_of
+from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_MESSAGE, not_negative, one_of
 from seamark_cluster.embedded.machinery.errors import FieldError, Json, field_forbidden, invalid, required
 from seamark_cluster.embedded.machinery.metadata import check_labels
 from seamark_cluster.embedded.machinery.names import subdomain
@@ -91,7 +91,7 @@ def _shown(spec: Json) -> Json:
 
 def _share(path: str, value: int | str) -> list[FieldError]:
     if isinstance(value, int):
-        return [invalid(path, value, NEGATIVE_WORDS)] if value < 0 else []
+        return [invalid(path, value, NEGATIVE_MESSAGE)] if value < 0 else []
     if not re.fullmatch("[0-9]+%", value):
         return [invalid(path, value, _PERCENT)]
     return [invalid(path, value, "must not be greater than 100%")] if int(value[:-1]) > 100 else []

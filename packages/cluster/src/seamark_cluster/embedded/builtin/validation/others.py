@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_WORDS, cidr, ip_address, not_negative, one_of
+from seamark_cluster.embedded.builtin.validation.basics import NEGATIVE_MESSAGE, cidr, ip_address, not_negative, one_of
 from seamark_cluster.embedded.machinery.errors import FieldError, Json, field_forbidden, invalid, required, too_long
 from seamark_cluster.embedded.machinery.names import config_key, path_segment, qualified, subdomain
 from seamark_runtime.quantity import amount_of
@@ -214,7 +214,7 @@ def check_quota(obj: Json) -> list[FieldError]:
         if "/" not in name and name not in _STANDARD_QUOTAS and not name.startswith("requests."):
             errors.append(invalid(path, name, "must be a standard resource for quota"))
         if amount_of(amount) < 0:
-            errors.append(invalid(path, amount, NEGATIVE_WORDS))
+            errors.append(invalid(path, amount, NEGATIVE_MESSAGE))
     return errors
 
 

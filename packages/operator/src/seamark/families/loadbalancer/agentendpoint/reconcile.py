@@ -1,15 +1,15 @@
-"""AgentEndpoint → what the edge says of it. Agents follow the object themselves; nothing is made here."""
+"""AgentEndpoint → what the edge reports about it. Agents watch the object themselves; nothing is created here."""
 
 from __future__ import annotations
 
 from seamark.families.loadbalancer.agentendpoint.references import awaited
 from seamark.families.loadbalancer.agentendpoint.state import CREATED, READY, Seen
-from seamark.families.loadbalancer.endpoints import POLICY_APPLIED, domain_ready
-from seamark.families.loadbalancer.policies import same, text
-from seamark.families.loadbalancer.said import was_true
+from seamark.families.loadbalancer.model.conditions import is_true
+from seamark.families.loadbalancer.model.endpoints import POLICY_APPLIED, domain_ready
+from seamark.families.loadbalancer.model.policies import same, text
 from seamark_edge.api.ngrok import AgentEndpointStatus
 from seamark_edge.claims import IN_USE, TAKEN, refused
-from seamark_edge.model import Endpoint
+from seamark_edge.model import Endpoint, RefusedEndpoint, is_policy_error
 from seamark_edge.urls import readable
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
@@ -36,9 +36,9 @@ def assigned(seen: Seen) -> str:
     if seen.taken or seen.host.refused:
         return ""
     before = seen.endpoint.status.assigned_url if seen.endpoint.status is not None else ""
-    if seen.taken is None or not seen.scene.known:
+    if seen.taken is None or not seen.edge.known:
         return before
-    if held := seen.scene.told.holders:
+    if held := seen.edge.agents.held:
         return held[0].url
     named, standing = readable(seen.endpoint.spec.url), readable(before)
     keeps = named is not None and standing is not None and named.fixed and named.owned == standing.owned
@@ -53,13 +53,13 @@ def current(seen: Seen) -> list[Endpoint]:
     if seen.taken is not False:
         return []
     generation = seen.endpoint.metadata.generation
-    return [one for one in seen.scene.told.holders if one.generation in (0, generation)]
+    return [endpoint for endpoint in seen.edge.agents.held if endpoint.generation in (0, generation)]
 
 
-def refusal(seen: Seen) -> str:
-    """Why an agent does not get it as it is now, in the edge's words."""
+def refusal(seen: Seen) -> RefusedEndpoint | None:
+    """The edge's refusal of the current generation to an agent."""
     generation = seen.endpoint.metadata.generation
-    return next((one.message for one in seen.scene.told.refused if one.generation in (0, generation)), "")
+    return next((refused for refused in seen.edge.agents.refused if refused.generation in (0, generation)), None)
 
 
 def created_as(seen: Seen) -> Condition:  # noqa: PLR0911  one row per answer
@@ -69,34 +69,34 @@ def created_as(seen: Seen) -> Condition:  # noqa: PLR0911  one row per answer
         return CREATED.false("ConfigurationError", seen.mistake)
     if seen.taken is None:
         return CREATED.not_yet("Pending", "It is not known yet whether the URL is free")
-    looked = seen.scene.looked
+    poll = seen.edge.poll
     waiting = CREATED.unknown if refused(seen.endpoint) else CREATED.not_yet  # a refusal that is over does not stand
-    if looked is None:
+    if poll is None:
         return waiting("Pending", "The edge has not answered yet")
-    if looked.trouble:
-        return CREATED.unknown("NgrokAPIError", looked.trouble)
+    if poll.error:
+        return CREATED.unknown("NgrokAPIError", poll.error)
     if current(seen):
         return CREATED.true("EndpointCreated", "The endpoint is held by agents")
-    if words := refusal(seen):
+    if refused_now := refusal(seen):
         if seen.host.reserved:
-            return CREATED.false("NgrokAPIError", words)
+            return CREATED.false("NgrokAPIError", refused_now.message)
         return waiting("Pending", "The host is not reserved yet")
-    if was_true(seen.endpoint, CREATED.name):
+    if is_true(seen.endpoint, CREATED.name):
         return CREATED.false("NoAgent", "No agent holds the endpoint any more")
     return waiting("Pending", f"No agent holds the endpoint yet{awaited(seen.endpoint)}")
 
 
 def policy_as(seen: Seen) -> Condition:
-    policy, looked, holders = seen.policy, seen.scene.looked, current(seen)
+    policy, poll, holders = seen.policy, seen.edge.poll, current(seen)
     if policy.error:
         return POLICY_APPLIED.false("TrafficPolicyError", policy.error)
-    if looked is not None and looked.trouble:
-        return POLICY_APPLIED.unknown("Pending", looked.trouble)
-    words = refusal(seen)
-    if not holders and "policy" in words:
-        return POLICY_APPLIED.false("TrafficPolicyError", words)
+    if poll is not None and poll.error:
+        return POLICY_APPLIED.unknown("Pending", poll.error)
+    refused_now = refusal(seen)
+    if not holders and refused_now is not None and is_policy_error(refused_now.code):
+        return POLICY_APPLIED.false("TrafficPolicyError", refused_now.message)
     wanted = text(policy.document)
-    if looked is None or not holders or not all(same(endpoint.policy, wanted) for endpoint in holders):
+    if poll is None or not holders or not all(same(endpoint.policy, wanted) for endpoint in holders):
         return POLICY_APPLIED.not_yet("Pending", "No agent holds the endpoint with this policy yet")
     return POLICY_APPLIED.true(
         "TrafficPolicyApplied", "The policy is in force" if policy.document else "There is no policy"

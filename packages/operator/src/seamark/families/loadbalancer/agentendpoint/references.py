@@ -21,7 +21,7 @@ def secrets(endpoint: AgentEndpoint) -> Iterator[tuple[str, str]]:
 
 
 def bad_reference(endpoint: AgentEndpoint) -> str:
-    """Which reference to a Secret is no name of an object, in words; "" if all are names."""
+    """Which reference to a Secret is no name of an object; "" if all are names."""
     for field, name in secrets(endpoint):
         try:
             check_name(name)
@@ -31,6 +31,6 @@ def bad_reference(endpoint: AgentEndpoint) -> str:
 
 
 def awaited(endpoint: AgentEndpoint) -> str:
-    """What agents need before they can hold it, in words; "" if nothing."""
+    """What agents need before they can hold it; "" if nothing."""
     names = sorted({name for _, name in secrets(endpoint)})
     return f"; agents need these Secrets of this namespace: {', '.join(names[:5])}" if names else ""

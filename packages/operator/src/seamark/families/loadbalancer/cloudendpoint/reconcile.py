@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from seamark.families.loadbalancer.cloudendpoint.state import CREATED, READY, Seen
-from seamark.families.loadbalancer.edge import Close, Open, owner_of
-from seamark.families.loadbalancer.endpoints import POLICY_APPLIED, domain_ready
-from seamark.families.loadbalancer.metadata import remote
-from seamark.families.loadbalancer.names import FINALIZER
-from seamark.families.loadbalancer.policies import text
-from seamark.families.loadbalancer.said import passing, was_true
+from seamark.families.loadbalancer.cloudendpoint.state import CREATED, READY, Close, Open, Seen
+from seamark.families.loadbalancer.model.conditions import is_transient, is_true
+from seamark.families.loadbalancer.model.endpoints import POLICY_APPLIED, domain_ready
+from seamark.families.loadbalancer.model.metadata import for_edge
+from seamark.families.loadbalancer.model.names import FINALIZER, owner_of
+from seamark.families.loadbalancer.model.policies import text
 from seamark_edge.api.ngrok import CloudEndpointStatus
 from seamark_edge.claims import IN_USE, TAKEN, refused
-from seamark_edge.model import Endpoint, EndpointSpec
+from seamark_edge.model import Endpoint, EndpointSpec, is_policy_error
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Call, Failed
@@ -22,9 +21,9 @@ from seamark_runtime.source import Fresh, NotYet, Stale
 
 def desire(seen: Seen) -> Wanted:
     ours = FINALIZER in (seen.endpoint.metadata.finalizers or ())
-    if seen.drain == "Retain" and ours:
+    if seen.options.drain == "Retain" and ours:
         return Wanted()
-    if seen.endpoint.deleting or seen.drain or seen.taken:
+    if seen.endpoint.deleting or seen.options.drain or seen.taken:
         closed = isinstance(seen.results.to(close(seen)), Fresh)
         return Wanted(calls=(close(seen),), finalizer=not closed) if ours else Wanted()
     if not may_open(seen):
@@ -58,7 +57,7 @@ def judge(seen: Seen, _answers: Answers) -> CloudEndpointStatus:
 
 def created_as(seen: Seen) -> tuple[Endpoint | None, Condition]:  # noqa: PLR0911  one row per answer
     """The endpoint as the edge has it, and its condition."""
-    if seen.endpoint.deleting or seen.drain:
+    if seen.endpoint.deleting or seen.options.drain:
         return None, closing(seen)
     if seen.taken:
         return None, CREATED.false(TAKEN, IN_USE)
@@ -73,10 +72,11 @@ def created_as(seen: Seen) -> tuple[Endpoint | None, Condition]:  # noqa: PLR091
             return found, CREATED.true("CloudEndpointCreated", "The edge has the endpoint")
         case Stale(value=found):
             return found, CREATED.unknown("NotVerified", "The edge has not confirmed the endpoint for a while")
-        case Failed() as failed if passing(failed):
-            known = was_true(seen.endpoint, CREATED.name)
-            say = CREATED.unknown if known else waiting
-            return None, say("NotVerified" if known else "Pending", failed.message)
+        case Failed() as failed if is_transient(failed):
+            known = is_true(seen.endpoint, CREATED.name)
+            if known:
+                return None, CREATED.unknown("NotVerified", failed.message)
+            return None, waiting("Pending", failed.message)
         case Failed(message=message):
             return None, CREATED.false("CloudEndpointCreationFailed", message)
         case NotYet():
@@ -101,11 +101,11 @@ def policy_as(seen: Seen, created: Condition) -> Condition:
     if seen.policy.error:
         return POLICY_APPLIED.false("TrafficPolicyError", seen.policy.error)
     if created.status == "True":
-        words = "The policy is in force" if seen.policy.document else "There is no policy"
-        return POLICY_APPLIED.true("TrafficPolicyApplied", words)
-    if not seen.endpoint.deleting and not seen.drain and may_open(seen):
+        message = "The policy is in force" if seen.policy.document else "There is no policy"
+        return POLICY_APPLIED.true("TrafficPolicyApplied", message)
+    if not seen.endpoint.deleting and not seen.options.drain and may_open(seen):
         match seen.results.to(opened(seen)):
-            case Failed(error=Refused() as refusal, message=message) if "policy" in refusal.message:
+            case Failed(error=Refused() as refusal, message=message) if is_policy_error(refusal.reason):
                 return POLICY_APPLIED.false("TrafficPolicyError", message)
     if created.status == "False":
         return POLICY_APPLIED.unknown("Pending", "The edge has no such endpoint")
@@ -120,15 +120,15 @@ def opened(seen: Seen) -> Call[Endpoint]:
         bindings=tuple(spec.bindings or ()),
         pooling=spec.pooling_enabled,
         description=spec.description,
-        metadata=remote(spec.metadata),
+        metadata=for_edge(spec.metadata),
     )
     return Call(
         target=f"endpoint/{seen.endpoint.uid}",
-        action=Open(owner_of(seen.endpoint, seen.cluster), wanted),
-        every=seen.timing.verify,
-        shelf_life=seen.timing.shelf_life,
+        action=Open(owner_of(seen.endpoint, seen.options.cluster), wanted),
+        every=seen.options.timing.verify,
+        shelf_life=seen.options.timing.shelf_life,
     )
 
 
 def close(seen: Seen) -> Call[None]:
-    return Call(target=f"endpoint/{seen.endpoint.uid}", action=Close(owner_of(seen.endpoint, seen.cluster)))
+    return Call(target=f"endpoint/{seen.endpoint.uid}", action=Close(owner_of(seen.endpoint, seen.options.cluster)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from seamark.families.loadbalancer.edge import Drain, Timing
-from seamark.families.loadbalancer.endpoints import DOMAIN_READY, PENDING, POLICY_APPLIED, Host, Policy
+from seamark.families.loadbalancer.model.endpoints import DOMAIN_READY, PENDING, POLICY_APPLIED, Host, Policy
+from seamark.families.loadbalancer.model.options import Options
 from seamark_edge.api.ngrok import CloudEndpoint
 from seamark_edge.claims import TAKEN
+from seamark_edge.model import Endpoint, EndpointSpec, Owner
 from seamark_runtime.calls import Results
 from seamark_runtime.conditions import ConditionType
 
@@ -16,7 +18,7 @@ CREATED = ConditionType(
     meaning="The edge keeps the endpoint, as it is wanted",
     reasons={
         "CloudEndpointCreated": "The edge has it, as it is wanted",
-        "CloudEndpointCreationFailed": "The edge refused it, or did not answer; the message has its words",
+        "CloudEndpointCreationFailed": "The edge refused it, or did not respond; the message has its error",
         "ConfigurationError": "What is asked for can't be done; the message says why",
         TAKEN: "The URL is in use by another namespace; the edge is asked to close the endpoint",
         "NotVerified": "The edge has not confirmed it for a while",
@@ -33,14 +35,28 @@ READY = ConditionType(
 CONDITIONS = (CREATED, POLICY_APPLIED, DOMAIN_READY, READY)
 
 
+# ---- actions; ANSWER is the type of the result
+
+
+@dataclass(frozen=True)
+class Open:
+    ANSWER: ClassVar[Any] = Endpoint
+    owner: Owner
+    wanted: EndpointSpec
+
+
+@dataclass(frozen=True)
+class Close:
+    ANSWER: ClassVar[Any] = None
+    owner: Owner
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     endpoint: CloudEndpoint
     results: Results
-    mistake: str
+    options: Options
+    mistake: str  # what is wrong with its URL
     policy: Policy
     host: Host
-    cluster: str
-    timing: Timing
-    drain: Drain = ""
     taken: bool | None = False  # another namespace has the place of its URL; None: not known yet

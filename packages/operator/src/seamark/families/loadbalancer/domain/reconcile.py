@@ -10,12 +10,11 @@ from seamark.api.ngrokingress import (
     ProvisioningJob,
     ResolvesTo,
 )
-from seamark.families.loadbalancer.domain.state import CERTIFICATE, CREATED, DNS, READY, Seen
-from seamark.families.loadbalancer.edge import GiveUp, Reserve, owner_of
-from seamark.families.loadbalancer.hosts import host_of
-from seamark.families.loadbalancer.metadata import remote
-from seamark.families.loadbalancer.names import FINALIZER
-from seamark.families.loadbalancer.said import passing
+from seamark.families.loadbalancer.domain.state import CERTIFICATE, CREATED, DNS, READY, GiveUp, Reserve, Seen
+from seamark.families.loadbalancer.model.conditions import is_transient
+from seamark.families.loadbalancer.model.hosts import host_of
+from seamark.families.loadbalancer.model.metadata import for_edge
+from seamark.families.loadbalancer.model.names import FINALIZER, owner_of
 from seamark_edge import model
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
@@ -27,9 +26,9 @@ from seamark_runtime.source import Fresh, NotYet, Stale
 
 def desire(seen: Seen) -> Wanted:
     ours = FINALIZER in (seen.domain.metadata.finalizers or ())
-    if seen.drain == "Retain" and ours and not seen.domain.deleting:
+    if seen.options.drain == "Retain" and ours and not seen.domain.deleting:
         return Wanted()
-    if seen.domain.deleting or seen.drain:
+    if seen.domain.deleting or seen.options.drain:
         return Wanted(calls=(give_up(seen),), finalizer=not given_up(seen)) if ours else Wanted()
     if invalid(seen):
         return Wanted(finalizer=ours)  # what may be at the edge under our mark is given up on deletion
@@ -61,12 +60,12 @@ def judge(seen: Seen, _answers: Answers) -> DomainStatus:
     )
 
 
-def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0911  one row per answer
+def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0911  one row per response
     """The domain as the edge has it, and its condition."""
-    if seen.domain.deleting or seen.drain:
+    if seen.domain.deleting or seen.options.drain:
         return None, releasing(seen)
-    if words := invalid(seen):
-        return None, CREATED.false("DomainInvalid", words)
+    if message := invalid(seen):
+        return None, CREATED.false("DomainInvalid", message)
     if seen.holder is not None or seen.kept:
         return None, CREATED.false("DomainTaken", taken(seen))
     match seen.results.to(reserve(seen)):
@@ -74,12 +73,13 @@ def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0
             return found, CREATED.true("DomainCreated", "The edge has reserved the domain")
         case Stale(value=found):
             return found, CREATED.unknown("NotVerified", "The edge has not confirmed the domain for a while")
-        case Failed() as failed if passing(failed) and not (seen.domain.status and seen.domain.status.id):
+        case Failed() as failed if is_transient(failed) and not (seen.domain.status and seen.domain.status.id):
             return None, CREATED.not_yet("Pending", failed.message)
         case Failed(message=message, error=error):
             known = seen.domain.status is not None and seen.domain.status.id and not isinstance(error, Refused)
-            told = CREATED.unknown("NotVerified", message) if known else CREATED.false("DomainCreationFailed", message)
-            return None, told
+            if known:
+                return None, CREATED.unknown("NotVerified", message)
+            return None, CREATED.false("DomainCreationFailed", message)
         case NotYet():
             return None, CREATED.not_yet("Pending", "The edge has not answered yet")
 
@@ -174,20 +174,20 @@ def taken(seen: Seen) -> str:
 def reserve(seen: Seen) -> Call[model.Domain]:
     spec = seen.domain.spec
     wanted = model.DomainSpec(
-        tuple(entry.value for entry in spec.resolves_to or ()), spec.description, remote(spec.metadata)
+        tuple(entry.value for entry in spec.resolves_to or ()), spec.description, for_edge(spec.metadata)
     )
-    owner = owner_of(seen.domain, seen.cluster)
+    owner = owner_of(seen.domain, seen.options.cluster)
     return Call(
         target=f"domain/{seen.domain.uid}",
         action=Reserve(owner, host_of(seen.domain), wanted),
-        every=seen.timing.verify,
-        shelf_life=seen.timing.shelf_life,
+        every=seen.options.timing.verify,
+        shelf_life=seen.options.timing.shelf_life,
     )
 
 
 def give_up(seen: Seen) -> Call[None]:
     retain = seen.domain.spec.reclaim_policy == "Retain"
-    return Call(target=f"domain/{seen.domain.uid}", action=GiveUp(owner_of(seen.domain, seen.cluster), retain))
+    return Call(target=f"domain/{seen.domain.uid}", action=GiveUp(owner_of(seen.domain, seen.options.cluster), retain))
 
 
 def given_up(seen: Seen) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.edge import Drain, Timing
+from seamark.families.loadbalancer.model.options import Options
+from seamark_edge import model
 from seamark_runtime.calls import Results
 from seamark_runtime.conditions import ConditionType
 
-PENDING = {"Pending": "Nobody has looked yet"}
+PENDING = {"Pending": "Not verified yet"}
 
 CREATED = ConditionType(
     "DomainCreated",
     meaning="The edge has reserved the name for this object",
     reasons={
         "DomainCreated": "The edge has it",
-        "DomainCreationFailed": "The edge refused, or did not answer; the message has its words",
+        "DomainCreationFailed": "The edge refused, or did not respond; the message has its error",
         "DomainInvalid": "No edge reserves such a name",
         "DomainTaken": "Another Domain has the name already",
         "NotVerified": "The edge has not confirmed it for a while",
@@ -30,7 +32,7 @@ CERTIFICATE = ConditionType(
     reasons={
         "CertificateReady": "The edge has one",
         "NgrokManaged": "The edge issues its certificates itself",
-        "ProvisioningError": "The edge could not get one; the message has its words",
+        "ProvisioningError": "The edge could not get one; the message has its error",
         "Provisioning": "The edge is getting one",
         "DomainNotCreated": "There is no domain at the edge",
         **PENDING,
@@ -42,8 +44,8 @@ DNS = ConditionType(
     reasons={
         "NgrokManaged": "The name is below the edge's own domain",
         "DNSConfigured": "The edge got a certificate for the name, for which it must lead there",
-        "ProvisioningError": "The edge says that the name does not lead to it",
-        "NotChecked": "Nobody has told: this edge does not look. The message says where the record should point",
+        "ProvisioningError": "The edge reports that the name does not lead to it",
+        "NotChecked": "Not checked by this edge. The message has the target of the record",
         "DomainNotCreated": "There is no domain at the edge",
         **PENDING,
     },
@@ -57,12 +59,30 @@ READY = ConditionType(
 CONDITIONS = (CREATED, CERTIFICATE, DNS, READY)
 
 
+# ---- actions; ANSWER is the type of the result
+
+
+@dataclass(frozen=True)
+class Reserve:
+    ANSWER: ClassVar[Any] = model.Domain
+    owner: model.Owner
+    domain: str
+    wanted: model.DomainSpec
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """A domain is deleted with its object, or stays reserved without an owner."""
+
+    ANSWER: ClassVar[Any] = None
+    owner: model.Owner
+    retain: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     domain: Domain
     results: Results
-    cluster: str
-    timing: Timing
+    options: Options
     holder: Domain | None  # another Domain that has this name
-    drain: Drain = ""
-    kept: bool = False  # the name is kept for another namespace, which had it lately
+    kept: bool = False  # the name is kept for another namespace, which had it before

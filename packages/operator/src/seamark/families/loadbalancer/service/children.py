@@ -1,4 +1,4 @@
-"""The endpoints of a Service, and how one set of them gives way to another."""
+"""The endpoints of a Service, and how one set of them is replaced by another."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import msgspec
 
-from seamark.families.loadbalancer.hosts import OURS
-from seamark.families.loadbalancer.metadata import readable
-from seamark.families.loadbalancer.names import (
+from seamark.families.loadbalancer.model.conditions import is_true
+from seamark.families.loadbalancer.model.metadata import from_annotation
+from seamark.families.loadbalancer.model.names import (
     CONTROLLER_NAME,
     CONTROLLER_NAMESPACE,
     FINALIZER,
     FROM_POLICY,
     MADE_FROM,
+    OURS,
     child_name,
     digest,
 )
-from seamark.families.loadbalancer.policies import composed
-from seamark.families.loadbalancer.said import was_true
+from seamark.families.loadbalancer.model.policies import composed
+from seamark.families.loadbalancer.service.exposure import Exposure
 from seamark.families.loadbalancer.service.state import Seen
-from seamark.families.loadbalancer.service.wish import Wish
 from seamark_edge.api.ngrok import (
     AgentEndpoint,
     AgentEndpointSpec,
@@ -35,7 +35,7 @@ from seamark_edge.urls import Place
 from seamark_runtime.api.core import ServicePort
 from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
 
-AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; behind each stands the purpose of its port
+AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; each is followed by the purpose of its port
 
 Endpoint = AgentEndpoint | CloudEndpoint
 
@@ -58,32 +58,32 @@ def as_it_is(child: Endpoint) -> Endpoint:
     return msgspec.structs.replace(child, metadata=kept, status=None)
 
 
-def endpoints(seen: Seen, wish: Wish, places: Mapping[str, Place]) -> dict[str, Object]:
+def endpoints(seen: Seen, exposure: Exposure, places: Mapping[str, Place]) -> dict[str, Object]:
     """The children for these places: what is wanted now, with what must stay until that is up."""
     wanted: dict[str, Object] = {}
-    for purpose, port in wish.by_purpose.items():
+    for purpose, port in exposure.by_purpose.items():
         if purpose in places:
-            wanted |= _of_port(seen, wish, purpose, port, places[purpose])
+            wanted |= _of_port(seen, exposure, purpose, port, places[purpose])
     return wanted
 
 
-def _of_port(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
-    """One strategy gives way to the other without a gap: the new way is up before the old one goes."""
+def _of_port(seen: Seen, exposure: Exposure, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
+    """A change of strategy leaves no gap: the new endpoints are up before the old ones are deleted."""
     there = live(seen)
     agent, cloud, internal = (
         there.get(child_name(seen.service, f"{role}/{purpose}")) for role in (AGENT, CLOUD, INTERNAL)
     )
     made: dict[str, Object] = {}
-    if wish.verbose:
+    if exposure.verbose:
         inside = inner(seen, purpose, port)
-        made[f"{INTERNAL}/{purpose}"] = agent_endpoint(seen, wish, f"{INTERNAL}/{purpose}", port, inside)
+        made[f"{INTERNAL}/{purpose}"] = agent_endpoint(seen, exposure, f"{INTERNAL}/{purpose}", port, inside)
         if agent is None or cloud is not None or _up(internal):  # connections go on only to where they are taken
-            made |= cloud_endpoint(seen, wish, purpose, where, inside, shares=agent)
+            made |= cloud_endpoint(seen, exposure, purpose, where, inside, shares=agent)
         done, old = _up(cloud) and _up(internal), {AGENT: agent}
     else:
         shared = cloud is None or cloud.deleting or (_shares(cloud) and _up(cloud))
         if shared or agent is not None:
-            made |= public_agent(seen, wish, purpose, port, where)
+            made |= public_agent(seen, exposure, purpose, port, where)
         done, old = _up(agent), {CLOUD: _sharing(cloud), INTERNAL: internal}
     stays = {
         f"{role}/{purpose}": as_it_is(child) for role, child in old.items() if child is not None and not child.deleting
@@ -92,7 +92,7 @@ def _of_port(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Pla
 
 
 def _up(child: Endpoint | None) -> bool:
-    return child is not None and not child.deleting and was_true(child, "Ready")
+    return child is not None and not child.deleting and is_true(child, "Ready")
 
 
 def _shares(child: Endpoint | None) -> bool:
@@ -100,45 +100,45 @@ def _shares(child: Endpoint | None) -> bool:
 
 
 def _sharing(child: Endpoint | None) -> Endpoint | None:
-    """The same endpoint, at a place that it shares: so its successor can be up before it goes."""
+    """The same endpoint with pooling: so its successor can be up before it is deleted."""
     if not isinstance(child, CloudEndpoint):
         return child
     return msgspec.structs.replace(child, spec=msgspec.structs.replace(child.spec, pooling_enabled=True))
 
 
-def public_agent(seen: Seen, wish: Wish, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
+def public_agent(seen: Seen, exposure: Exposure, purpose: str, port: ServicePort, where: Place) -> dict[str, Object]:
     role = f"{AGENT}/{purpose}"
     standing = live(seen).get(child_name(seen.service, role))
-    document = policy_document(seen, wish, where, "")
+    document = policy_document(seen, exposure, where, "")
     policy = AgentPolicy(inline=document) if document else None
     if document is None:
         if not isinstance(standing, AgentEndpoint):
             return {}  # nothing opens before its policy is known
         policy = standing.spec.traffic_policy
-    return {role: agent_endpoint(seen, wish, role, port, str(where), policy)}
+    return {role: agent_endpoint(seen, exposure, role, port, str(where), policy)}
 
 
 def agent_endpoint(
-    seen: Seen, wish: Wish, role: str, port: ServicePort, url: str, policy: AgentPolicy | None = None
+    seen: Seen, exposure: Exposure, role: str, port: ServicePort, url: str, policy: AgentPolicy | None = None
 ) -> AgentEndpoint:
     inside = role.startswith(INTERNAL)
     spec = AgentEndpointSpec(
         url=url,
         upstream=Upstream(url=service_url(seen, port)),
         traffic_policy=policy,
-        description=wish.description,
-        metadata=readable(wish.metadata),
-        bindings=("internal",) if inside else wish.bindings or None,
+        description=exposure.description,
+        metadata=from_annotation(exposure.metadata),
+        bindings=("internal",) if inside else exposure.bindings or None,
     )
-    return AgentEndpoint(metadata=_metadata(seen, role, spec, "" if inside else wish.policy), spec=spec)
+    return AgentEndpoint(metadata=_metadata(seen, role, spec, "" if inside else exposure.policy), spec=spec)
 
 
 def cloud_endpoint(
-    seen: Seen, wish: Wish, purpose: str, where: Place, forward: str, *, shares: Endpoint | None
+    seen: Seen, exposure: Exposure, purpose: str, where: Place, forward: str, *, shares: Endpoint | None
 ) -> dict[str, Object]:
     role = f"{CLOUD}/{purpose}"
     standing = live(seen).get(child_name(seen.service, role))
-    document = policy_document(seen, wish, where, forward)
+    document = policy_document(seen, exposure, where, forward)
     policy: CloudPolicy | None = CloudPolicy(inline=document)
     shared = shares is not None
     if isinstance(standing, CloudEndpoint):
@@ -148,22 +148,22 @@ def cloud_endpoint(
         return {}
     spec = CloudEndpointSpec(
         url=str(where),
-        pooling_enabled=wish.pooling or shared,
+        pooling_enabled=exposure.pooling or shared,
         traffic_policy=policy,
-        description=wish.description,
-        metadata=readable(wish.metadata),
-        bindings=wish.bindings or None,
+        description=exposure.description,
+        metadata=from_annotation(exposure.metadata),
+        bindings=exposure.bindings or None,
     )
-    metadata = _metadata(seen, role, spec, wish.policy)
+    metadata = _metadata(seen, role, spec, exposure.policy)
     return {role: CloudEndpoint(metadata=msgspec.structs.replace(metadata, finalizers=(FINALIZER,)), spec=spec)}
 
 
-def policy_document(seen: Seen, wish: Wish, where: Place, forward: str) -> dict[str, Any] | None:
-    """What the Service and its policy say together; None while the policy is not known."""
+def policy_document(seen: Seen, exposure: Exposure, where: Place, forward: str) -> dict[str, Any] | None:
+    """The settings of the Service and its policy, composed; None while the policy is not known."""
     if seen.policy is not None and seen.policy.error:
         return None
     users = seen.policy.document if seen.policy is not None else None
-    return composed(users, ranges=wish.ranges, terminate=where.scheme == "tls", forward=forward)
+    return composed(users, ranges=exposure.ranges, terminate=where.scheme == "tls", forward=forward)
 
 
 def inner(seen: Seen, purpose: str, port: ServicePort) -> str:

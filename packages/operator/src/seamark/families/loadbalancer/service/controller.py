@@ -1,126 +1,68 @@
-"""The wiring of Services."""
+"""The controller of Services: what it reads, remembers, creates and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from functools import partial
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.edge import Work
-from seamark.families.loadbalancer.endpoints import named_policy
-from seamark.families.loadbalancer.names import FINALIZER, MADE_FROM
-from seamark.families.loadbalancer.service.holders import Holders
+from seamark.families.loadbalancer.model.dependencies import Dependencies
+from seamark.families.loadbalancer.model.endpoints import named_policy
+from seamark.families.loadbalancer.model.names import FINALIZER, MADE_FROM
+from seamark.families.loadbalancer.service.exposure import Exposure
+from seamark.families.loadbalancer.service.holders import Holders, is_ours
 from seamark.families.loadbalancer.service.notices import announce
-from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire
-from seamark.families.loadbalancer.service.state import CONDITIONS, Options, Seen
-from seamark.families.loadbalancer.service.status import judge
-from seamark.families.loadbalancer.service.wish import Wish, claims, held, wish
+from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire, judge
+from seamark.families.loadbalancer.service.state import CONDITIONS, Seen
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark_runtime.api.core import Service
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import Controller
+from seamark_runtime.controller import Controller, Declaration, Reads, Timing, Writes
 from seamark_runtime.ownership import ByReference, within
 from seamark_runtime.status import ByManager
 from seamark_runtime.view import View
 
 
-class Wiring:
-    """What the keys of Services read."""
+def _owners(child: Object) -> Iterable[Hashable]:
+    return ByReference().owners(child)
 
-    def __init__(self, work: Work, options: Options) -> None:
-        self._work = work
-        self._options = options
-        self._claims = Index(Service, self._places, "services by the places that they claim")
-        self._agents = Index(AgentEndpoint, _owners, "agent endpoints of a service")
-        self._clouds = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
-        self._holders = Holders()
 
-    def ours(self, service: Service) -> bool:
-        spec = service.spec
-        return spec is not None and spec.type == "LoadBalancer" and spec.load_balancer_class == self._options.lb_class
+AGENTS = Index(AgentEndpoint, _owners, "agent endpoints of a service")
+CLOUDS = Index(CloudEndpoint, _owners, "cloud endpoints of a service")
 
-    def _places(self, service: Service) -> Iterable[str]:
-        return claims(service) if self.ours(service) else ()
 
-    def observe(self, view: View, service: Service, results: Results) -> Seen | None:
-        ours = self.ours(service)
-        token = within(service, service.uid)
-        agents, clouds = view.by(self._agents, token), view.by(self._clouds, token)
-        if not ours and not touched(service) and not any(map(made_by_us, (*agents, *clouds))):
-            return None
-        drained = bool(self._options.drain)
-        if drained and FINALIZER not in (service.metadata.finalizers or ()):
-            return None
-        wanted = wish(service) if ours and not service.deleting and not drained else None
-        self._holders.keep(service.uid, () if wanted is None else claims(service))
-        seen = Seen(
-            service,
-            wanted,
-            results,
-            agents=agents,
-            clouds=clouds,
-            options=self._options,
-            timing=self._work.timing,
-        )
-        return self._with(view, seen, wanted) if isinstance(wanted, Wish) else seen
-
-    def _with(self, view: View, seen: Seen, wanted: Wish) -> Seen:
-        namespace = seen.service.metadata.namespace
-        return Seen(
-            seen.service,
-            wanted,
-            seen.results,
-            agents=seen.agents,
-            clouds=seen.clouds,
-            policy=named_policy(view, namespace, wanted.policy, self._work.policy_refusal) if wanted.policy else None,
-            rival=self._rival(view, seen.service, wanted),
-            domain=domain_of(view, seen) if wanted.place.scheme == "tls" else None,
-            options=seen.options,
-            timing=seen.timing,
-        )
-
-    def _rival(self, view: View, service: Service, wanted: Wish) -> Service | None:
-        """The Service that has the place of this one. The first keeps it; pooling ones share it."""
-        if not wanted.place.fixed:
-            return None
-        key = wanted.place.key
-        others = [one for one in view.by(self._claims, key) if one.uid != service.uid]
-        if wanted.pooling:
-            others = [one for one in others if not _pools(one)]
-        first = self._holders.first(key, (*others, service), lambda one: _rank(one, key))
-        return next((one for one in others if one.uid == first), None)
-
-    def controller(self) -> Controller[Seen]:
-        return Controller(
-            name="services",
-            kind=Service,
-            reads=(NgrokTrafficPolicy, Domain),
-            indexes=(self._claims, self._agents, self._clouds),
-            children=(AgentEndpoint, CloudEndpoint),
-            observe=self.observe,
-            desire=desire,
-            judge=judge,
-            announce=announce,
-            status=ByManager(
-                manager="seamark-loadbalancer",
-                conditions=CONDITIONS,
-                fields=("load_balancer",),
-                fence=f"object.spec.?loadBalancerClass.orValue('') == '{self._options.lb_class}'",
-            ),
-            finalizer=FINALIZER,
-            annotations=ANNOTATIONS,
-            perform=self._work.perform,
-            shelf_life=self._work.timing.shelf_life,
-            linger=self._work.timing.linger,
-        )
+def observe(
+    dependencies: Dependencies, holders: Holders, view: View, service: Service, results: Results
+) -> Seen | None:
+    options = dependencies.options
+    token = within(service, service.uid)
+    agents, clouds = view.by(AGENTS, token), view.by(CLOUDS, token)
+    if not is_ours(service, options) and not touched(service) and not any(map(made_by_us, (*agents, *clouds))):
+        return None
+    if options.drain and FINALIZER not in (service.metadata.finalizers or ()):
+        return None
+    exposure = holders.exposure(service)
+    seen = Seen(service, exposure, results, options, agents=agents, clouds=clouds)
+    if not isinstance(exposure, Exposure):
+        return seen
+    namespace, name = service.metadata.namespace, exposure.policy
+    return replace(
+        seen,
+        policy=named_policy(view, namespace, name, dependencies.policy_refusal) if name else None,
+        holder=holders.holder(view, service, exposure),
+        domain=domain_of(view, seen) if exposure.place.scheme == "tls" else None,
+    )
 
 
 def touched(service: Service) -> bool:
     """Whether anything of ours is on it."""
     types = {condition.name for condition in CONDITIONS}
-    said = service.status is not None and any(one.type in types for one in service.status.conditions or ())
-    return said or FINALIZER in (service.metadata.finalizers or ()) or any(map(service.annotation, ANNOTATIONS))
+    written = (service.status.conditions if service.status is not None else None) or ()
+    has_status = any(condition.type in types for condition in written)
+    return has_status or FINALIZER in (service.metadata.finalizers or ()) or any(map(service.annotation, ANNOTATIONS))
 
 
 def made_by_us(child: Object) -> bool:
@@ -128,7 +70,7 @@ def made_by_us(child: Object) -> bool:
 
 
 def domain_of(view: View, seen: Seen) -> Domain | None:
-    """The Domain that the endpoint's own status refers to; the one that the edge keeps comes first."""
+    """The Domain that the endpoint's own status refers to; that of a CloudEndpoint comes first."""
     for child in seen.endpoints:
         status = child.status
         if status is None or status.domain_ref is None or status.observed_generation != child.metadata.generation:
@@ -139,14 +81,25 @@ def domain_of(view: View, seen: Seen) -> Domain | None:
     return None
 
 
-def _owners(child: Object) -> Iterable[Hashable]:
-    return ByReference().owners(child)
-
-
-def _pools(service: Service) -> bool:
-    other = wish(service)
-    return isinstance(other, Wish) and other.pooling
-
-
-def _rank(service: Service, key: str) -> tuple[bool, str, str]:
-    return key not in held(service), service.metadata.creation_timestamp or "", service.uid
+def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
+    options, holders = dependencies.options, Holders(dependencies.options, dependencies.policy_check)
+    services = Controller(
+        name="services",
+        kind=Service,
+        observe=partial(observe, dependencies, holders),
+        desire=desire,
+        judge=judge,
+        announce=announce,
+        memory=holders,
+        status=ByManager(
+            manager="seamark-loadbalancer",
+            conditions=CONDITIONS,
+            fields=("load_balancer",),
+            policy_condition=f"object.spec.?loadBalancerClass.orValue('') == '{options.lb_class}'",
+        ),
+        perform=dependencies.perform,
+        reads=Reads(kinds=(NgrokTrafficPolicy, Domain), indexes=(holders.claims, AGENTS, CLOUDS)),
+        writes=Writes(children=(AgentEndpoint, CloudEndpoint), finalizer=FINALIZER, annotations=ANNOTATIONS),
+        timing=Timing(shelf_life=options.timing.shelf_life, linger=options.timing.linger),
+    )
+    return (services,)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seamark.families.loadbalancer.names import MADE_FROM, digest
+from seamark.families.loadbalancer.model.names import MADE_FROM, digest
+from seamark.families.loadbalancer.service.calls import placed
 from seamark.families.loadbalancer.service.children import endpoints, live
-from seamark.families.loadbalancer.service.reconcile import placed
+from seamark.families.loadbalancer.service.exposure import Exposure
+from seamark.families.loadbalancer.service.reconcile import judge
 from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, Seen
-from seamark.families.loadbalancer.service.status import judge
-from seamark.families.loadbalancer.service.wish import Wish
 from seamark_runtime.api.meta import Condition, to_wire
 from seamark_runtime.apply import Answers
 from seamark_runtime.difference import difference
@@ -17,25 +17,25 @@ from seamark_runtime.events import Notice
 
 
 def announce(seen: Seen, answers: Answers) -> list[Notice]:
-    if seen.wish is None:
+    if seen.exposure is None:
         return []
-    said = {one.type: one for one in (seen.service.status.conditions if seen.service.status else None) or ()}
-    judged = {one.type: one for one in judge(seen, answers).conditions or ()}
-    heard = [
-        Notice(one.reason, one.message)
-        for one in judged.values()
-        if one.status == "False" and worth_telling(one) and not same(one, said.get(one.type))
+    written = (seen.service.status.conditions if seen.service.status else None) or ()
+    before = {condition.type: condition for condition in written}
+    problems = [
+        Notice(condition.reason, condition.message)
+        for condition in judge(seen, answers).conditions or ()
+        if condition.status == "False" and has_event(condition) and not same(condition, before.get(condition.type))
     ]
-    return [*heard, *restored(seen, answers)]
+    return [*problems, *restored(seen, answers)]
 
 
-def worth_telling(condition: Condition) -> bool:
-    """Of two conditions with one cause, one event is enough."""
+def has_event(condition: Condition) -> bool:
+    """Of two conditions with one cause, one has an event."""
     return condition.type == ACCEPTED.name or (condition.type, condition.reason) == (ASSIGNED.name, "EdgeFailed")
 
 
-def same(one: Condition, before: Condition | None) -> bool:
-    return before is not None and (one.status, one.reason, one.message) == (
+def same(condition: Condition, before: Condition | None) -> bool:
+    return before is not None and (condition.status, condition.reason, condition.message) == (
         before.status,
         before.reason,
         before.message,
@@ -44,10 +44,10 @@ def same(one: Condition, before: Condition | None) -> bool:
 
 def restored(seen: Seen, answers: Answers) -> Iterable[Notice]:
     """An endpoint that is not as we made it, though we want the same as then: it was edited."""
-    if not isinstance(seen.wish, Wish) or seen.rival is not None:
+    if not isinstance(seen.exposure, Exposure) or seen.holder is not None:
         return
     there = live(seen)
-    for role, child in endpoints(seen, seen.wish, placed(seen, seen.wish)).items():
+    for role, child in endpoints(seen, seen.exposure, placed(seen, seen.exposure)).items():
         before = there.get(child.metadata.name)
         if before is None or answers.child(role) is None:
             continue

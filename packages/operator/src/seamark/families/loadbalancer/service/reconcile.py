@@ -1,16 +1,20 @@
-"""Service → its addresses and endpoints. No client, no clock: the same facts always give the same wants."""
+"""Service → its addresses and endpoints, and its status. No client, no clock: the same facts give the same result."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from seamark.families.loadbalancer.edge import Find, Keep, owner_of
-from seamark.families.loadbalancer.names import COMPUTED_URL, COMPUTED_URLS, FINALIZER
+from seamark.families.loadbalancer.model.names import COMPUTED_URL, COMPUTED_URLS
+from seamark.families.loadbalancer.service.accepted import accepted_as, with_undeleted
+from seamark.families.loadbalancer.service.addresses import ingress_of
+from seamark.families.loadbalancer.service.assigned import assigned_as
+from seamark.families.loadbalancer.service.calls import calls, find, fixed_address, found, keep, marked, placed
 from seamark.families.loadbalancer.service.children import as_it_is, endpoints, live
-from seamark.families.loadbalancer.service.state import Seen
-from seamark.families.loadbalancer.service.wish import Mistake, Wish, annotations_for, computed
-from seamark_edge.urls import Place, place
-from seamark_runtime.calls import Call
+from seamark.families.loadbalancer.service.exposure import Mistake, annotations_for
+from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, Seen
+from seamark_runtime.api.core import LoadBalancerIngress, LoadBalancerStatus, ServiceStatus
+from seamark_runtime.apply import Answers
+from seamark_runtime.calls import Call, Failed
 from seamark_runtime.controller import Wanted
 from seamark_runtime.source import Fresh
 
@@ -18,27 +22,27 @@ ANNOTATIONS = (COMPUTED_URL, COMPUTED_URLS)
 
 
 def desire(seen: Seen) -> Wanted:
-    wish = seen.wish
-    if wish is None:
+    exposure = seen.exposure
+    if exposure is None:
         return leaving(seen)
-    if isinstance(wish, Mistake) or seen.rival is not None:
+    if isinstance(exposure, Mistake) or seen.holder is not None:
         return standing(seen)
-    if fixed_address(wish) and found(seen, wish) is not True:
-        return standing(seen, find(seen, wish))
-    places = placed(seen, wish)
+    if fixed_address(exposure) and found(seen, exposure) is not True:
+        return standing(seen, find(seen, exposure))
+    places = placed(seen, exposure)
     return Wanted(
-        children=endpoints(seen, wish, places),
-        calls=calls(seen, wish),
+        children=endpoints(seen, exposure, places),
+        calls=calls(seen, exposure),
         annotations=annotations_for(places),
         finalizer=True,
     )
 
 
-def standing(seen: Seen, *asked: Call[bool]) -> Wanted:
-    """What runs stays as it is, down to the last field."""
+def standing(seen: Seen, *lookups: Call[bool]) -> Wanted:
+    """Existing endpoints are kept unchanged."""
     return Wanted(
         children={name: as_it_is(child) for name, child in live(seen).items() if not child.deleting},
-        calls=asked,
+        calls=lookups,
         annotations=remembered(seen),
         finalizer=marked(seen),
     )
@@ -57,74 +61,42 @@ def leaving(seen: Seen) -> Wanted:
     return Wanted(calls=(keep(seen, ()),))
 
 
-def marked(seen: Seen) -> bool:
-    return FINALIZER in (seen.service.metadata.finalizers or ())
-
-
 def remembered(seen: Seen) -> dict[str, str]:
     return {name: text for name in ANNOTATIONS if (text := seen.service.annotation(name))}
 
 
-# ---- where it is reached
+def judge(seen: Seen, answers: Answers) -> ServiceStatus:
+    exposure = seen.exposure
+    if exposure is None:
+        retained = seen.options.drain == "Retain"
+        return releasing(seen, answers) if seen.service.deleting or retained else ServiceStatus(conditions=())
+    accepted = accepted_as(seen, exposure, answers)
+    # Without a change the running endpoint stays, and so does its condition.
+    if isinstance(exposure, Mistake) or seen.holder is not None:
+        ingress = published(seen)
+    else:
+        ingress = ingress_of(seen, exposure)
+    assigned = assigned_as(seen, exposure, accepted, ingress)
+    load_balancer = LoadBalancerStatus(ingress=ingress or None)
+    return ServiceStatus(conditions=(with_undeleted(accepted, answers), assigned), load_balancer=load_balancer)
 
 
-def placed(seen: Seen, wish: Wish) -> dict[str, Place]:
-    """By purpose: the places as far as they are known."""
-    if not wish.chosen:
-        return dict.fromkeys(wish.by_purpose, wish.place)
-    match seen.results.to(keep(seen, wish.purposes)):
-        case Fresh(value=kept):
-            return {purpose: place(f"tcp://{addr}") for purpose, addr in kept.items()}
-        case _:
-            return computed(seen.service, wish)  # as it was, until the edge has answered
+def releasing(seen: Seen, answers: Answers) -> ServiceStatus:
+    """Shown only while it lasts: why an endpoint still exists, or why the edge does not release it."""
+    before = seen.service.status or ServiceStatus(conditions=())
+    kept = [condition for condition in before.conditions or () if condition.type == ACCEPTED.name]
+    cause = answers.undeleted[0].message if answers.undeleted else ""
+    match seen.results.to(keep(seen, ())):
+        case Failed(message=message):
+            cause = cause or f"The edge does not release it: {message}"
+    if cause:
+        assigned = ASSIGNED.unknown("Releasing", cause)
+        return ServiceStatus(conditions=(*kept, assigned), load_balancer=before.load_balancer)
+    names = (ACCEPTED.name, ASSIGNED.name)
+    ours = tuple(condition for condition in before.conditions or () if condition.type in names)
+    return ServiceStatus(conditions=ours, load_balancer=before.load_balancer)
 
 
-def fixed_address(wish: Wish) -> bool:
-    return wish.place.scheme == "tcp" and wish.place.fixed
-
-
-def found(seen: Seen, wish: Wish) -> bool | None:
-    """Whether a fixed address is reserved in this account; None without a response, if it was not used before."""
-    match seen.results.to(find(seen, wish)):
-        case Fresh(value=answer):
-            return bool(answer)
-        case _:
-            return True if computed(seen.service, wish) else None
-
-
-def calls(seen: Seen, wish: Wish) -> tuple[Call[dict[str, str]] | Call[bool], ...]:
-    """Without a finalizer on it, nothing can be reserved for a Service, so there is nothing to release either."""
-    asked: tuple[Call[bool], ...] = (find(seen, wish),) if fixed_address(wish) else ()
-    if wish.purposes or marked(seen):
-        return (*asked, keep(seen, wish.purposes))
-    return asked
-
-
-def keep(seen: Seen, purposes: tuple[str, ...]) -> Call[dict[str, str]]:
-    return Call(
-        target=f"addresses/{seen.service.uid}",
-        action=Keep(owner_of(seen.service, seen.options.cluster), purposes),
-        every=seen.timing.verify,
-        shelf_life=seen.timing.shelf_life,
-    )
-
-
-def find(seen: Seen, wish: Wish) -> Call[bool]:
-    return Call(
-        target=f"address/{seen.service.uid}",
-        action=Find(wish.place.hostport),
-        every=seen.timing.verify,
-        shelf_life=seen.timing.shelf_life,
-    )
-
-
-def taken(seen: Seen, wish: Wish) -> str:
-    """The holder's name is shown only within its namespace."""
-    assert seen.rival is not None
-    near = seen.rival.metadata.namespace == seen.service.metadata.namespace
-    holder = f"Service {seen.rival.metadata.name}" if near else "a Service of another namespace"
-    return f"{wish.place} is held by {holder}"
-
-
-def not_reserved(wish: Wish) -> str:
-    return f"{wish.place.hostport} is not reserved in this account: reserve it at the edge first"
+def published(seen: Seen) -> tuple[LoadBalancerIngress, ...]:
+    status = seen.service.status
+    return (status.load_balancer.ingress or ()) if status is not None else ()

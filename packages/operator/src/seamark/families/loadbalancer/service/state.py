@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, ClassVar
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.edge import Drain, Timing
-from seamark.families.loadbalancer.endpoints import Policy
-from seamark.families.loadbalancer.service.wish import Mistake, Wish
+from seamark.families.loadbalancer.model.endpoints import Policy
+from seamark.families.loadbalancer.model.options import Options
+from seamark.families.loadbalancer.service.exposure import Exposure, Mistake
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
+from seamark_edge.model import Owner
 from seamark_runtime.api.core import Service
 from seamark_runtime.calls import Results
 from seamark_runtime.conditions import ConditionType
@@ -30,9 +32,9 @@ ACCEPTED = ConditionType(
         "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
         "Taken": "Another Service has the address or domain; the first keeps it",
         "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
-        "DomainRefused": "The edge refused the domain, or another has it; the message has its words",
+        "DomainRefused": "The edge refused the domain, or another has it; the message has its error",
         "TrafficPolicyError": "The policy is missing or can't be read; the last good one stays in force",
-        "EndpointRefused": "The API server or the edge refused an endpoint; the message has its words",
+        "EndpointRefused": "The API server or the edge refused an endpoint; the message has its error",
     },
 )
 ASSIGNED = ConditionType(
@@ -41,11 +43,11 @@ ASSIGNED = ConditionType(
     reasons={
         "AddressAssigned": "The edge has confirmed it",
         "NotAccepted": "There is none, as what the Service asks for can't be done",
-        "Reserving": "The edge has not answered yet",
-        "EdgeFailed": "The edge refused an address, or did not answer; the message has its words",
+        "Reserving": "The edge has not responded yet",
+        "EdgeFailed": "The edge refused an address, or did not respond; the message has its error",
         "WaitingForPolicy": "No endpoint opens before its policy is there",
         "WaitingForEndpoint": "The endpoint is not made yet",
-        "WaitingForDomain": "The domain is not reserved yet, so it is not known which name to show",
+        "WaitingForDomain": "The domain is not reserved yet, so the name to show is not known",
         "WildcardHost": "The Service is reached at all hosts of a wildcard, and a status can't show a wildcard",
         "NotVerified": "The edge has not confirmed the address for a while",
         "NoAgent": "The address is kept, but no agent holds the endpoint behind it any more",
@@ -55,36 +57,39 @@ ASSIGNED = ConditionType(
 CONDITIONS = (ACCEPTED, ASSIGNED)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is set for the whole family.
+# ---- actions; ANSWER is the type of the result
 
-    `drain`: before an uninstall everything is released; what is at the edge is deleted there, or retained.
-    """
 
-    lb_class: str = "ngrok"
-    cluster: str = "kubernetes"
-    cluster_domain: str = "svc.cluster.local"
-    namespace: str = "seamark-system"  # the operator's own
-    drain: Drain = ""
-    cross_namespace: bool = False  # AgentEndpoints may name Services of other namespaces
-    cross_namespace_bindings: bool = False  # endpoints may be bound into other namespaces
+@dataclass(frozen=True)
+class Keep:
+    """A Service's addresses are exactly these, one for each purpose. The result: purpose → host:port."""
+
+    ANSWER: ClassVar[Any] = dict[str, str]
+    owner: Owner
+    purposes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Find:
+    """Whether an address is reserved in this account, for any owner."""
+
+    ANSWER: ClassVar[Any] = bool
+    addr: str
 
 
 @dataclass(frozen=True)
 class Seen:
-    """`wish` is None for a Service that is not ours, or not any more. Children are those that the cluster has."""
+    """`exposure` is None for a Service that is not ours, or not any more. Children are those in the cluster."""
 
     service: Service
-    wish: Wish | Mistake | None
+    exposure: Exposure | Mistake | None
     results: Results
+    options: Options = field(default_factory=Options)
     agents: tuple[AgentEndpoint, ...] = ()
     clouds: tuple[CloudEndpoint, ...] = ()
     policy: Policy | None = None
-    rival: Service | None = None
-    domain: Domain | None = None  # the one that the endpoint refers to
-    options: Options = field(default_factory=Options)
-    timing: Timing = field(default_factory=Timing)
+    holder: Service | None = None  # another Service, which has the place that this one names
+    domain: Domain | None = None  # that the endpoint refers to
 
     @property
     def endpoints(self) -> tuple[AgentEndpoint | CloudEndpoint, ...]:
@@ -93,5 +98,5 @@ class Seen:
 
     @cached_property
     def by_name(self) -> dict[str, AgentEndpoint | CloudEndpoint]:
-        """Made once: a Service may have many ports, and each has children of its own."""
+        """Computed once: a Service may have many ports, and each has children of its own."""
         return {child.metadata.name: child for child in self.endpoints}

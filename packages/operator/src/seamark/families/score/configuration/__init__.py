@@ -1,1 +1,1 @@
-"""The keeper of the platform's configuration: it tells what is wrong with it, and keeps the last good one."""
+"""The platform configuration: an event where it is invalid, and a copy of the last valid one."""

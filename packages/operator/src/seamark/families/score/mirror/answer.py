@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from seamark.api.score import Workload, WorkloadExposure, WorkloadExposureStatus
-from seamark.families.score.exposures import STATUS_BEFORE, digest
+from seamark.families.score.model.exposures import STATUS_BEFORE, digest
 
 
 def missing(workload: Workload, exposure: WorkloadExposure | None) -> str:
@@ -27,13 +27,15 @@ def missing(workload: Workload, exposure: WorkloadExposure | None) -> str:
     if status.observed_workload_generation is not None:
         answered = status.observed_workload_generation == generation
     else:
-        asked = exposure.spec.observed_workload_generation == generation
-        answered = asked and _answers_the_spec(exposure, status)
+        requested = exposure.spec.observed_workload_generation == generation
+        answered = requested and _answers_the_spec(exposure, status)
     return "" if answered else f"The runtime {runtime} has not answered for generation {generation} yet"
 
 
 def _answers_the_spec(exposure: WorkloadExposure, status: WorkloadExposureStatus) -> bool:
-    observed = [one.observed_generation for one in status.conditions if one.observed_generation is not None]
+    observed = [
+        condition.observed_generation for condition in status.conditions if condition.observed_generation is not None
+    ]
     if observed:
         return max(observed) >= exposure.metadata.generation
     return digest(status) != exposure.annotation(STATUS_BEFORE)

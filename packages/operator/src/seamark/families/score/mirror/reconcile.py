@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from seamark.api.score import Exposure
 from seamark.families.score.mirror.answer import missing
 from seamark.families.score.mirror.state import GOOD, TABLE, Mirrored, Seen
-from seamark.families.score.uris import fault
-from seamark.families.score.words import RUNTIME_READY
+from seamark.families.score.model.conditions import RUNTIME_READY
+from seamark.families.score.platform.uris import fault
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
 from seamark_runtime.conditions import FALSE, TRUE
@@ -59,27 +59,27 @@ def top_exposure(seen: Seen) -> Exposure | None:
 
 def runtime_ready(seen: Seen, published: Shown) -> Condition:
     conditions = seen.exposure.status.conditions if seen.exposure and seen.exposure.status else ()
-    told = normalised(conditions, published)
-    if published.fault and told.status == TRUE:
+    condition = normalised(conditions, published)
+    if published.fault and condition.status == TRUE:
         return RUNTIME_READY.unknown("RuntimeProvisioning", f"The published URL is not valid: {published.fault}")
-    return told
+    return condition
 
 
 def normalised(conditions: tuple[Condition, ...], published: Shown) -> Condition:
     """The runtime's own conditions by the table; without any that is known, what it published speaks for it."""
-    if bad := sorted(filter(None, map(_bad, conditions)), key=lambda one: list(TABLE).index(one[0])):
+    if bad := sorted(filter(None, map(_bad, conditions)), key=lambda problem: list(TABLE).index(problem[0])):
         name, status, message = bad[0]
-        say = RUNTIME_READY.false if status == FALSE else RUNTIME_READY.unknown
-        return say(TABLE[name], message or name)
+        make = RUNTIME_READY.false if status == FALSE else RUNTIME_READY.unknown
+        return make(TABLE[name], message or name)
     if published.top is not None and published.top.reachable is False:
         return RUNTIME_READY.false("RuntimeDegraded", "The runtime says that the endpoint can't be reached")
-    good = [one for one in conditions if one.type in GOOD and one.status == TRUE]
+    good = [condition for condition in conditions if condition.type in GOOD and condition.status == TRUE]
     if good:
         return RUNTIME_READY.true("Succeeded", good[0].message or "The runtime runs it")
     if conditions:
-        names = ", ".join(sorted(one.type for one in conditions))
-        words = f"The runtime has said nothing of its health; its conditions are {names}"
-        return RUNTIME_READY.unknown("RuntimeProvisioning", words)
+        names = ", ".join(sorted(condition.type for condition in conditions))
+        message = f"The runtime has reported nothing about its health; its conditions are {names}"
+        return RUNTIME_READY.unknown("RuntimeProvisioning", message)
     if published.top is not None:
         return RUNTIME_READY.true("Succeeded", "The runtime published an endpoint")
     return RUNTIME_READY.unknown("RuntimeProvisioning", "The runtime has published no endpoint")

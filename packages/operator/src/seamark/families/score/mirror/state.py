@@ -1,12 +1,12 @@
-"""What the mirror decides from, and the table by which a runtime's words become abstract ones."""
+"""What the mirror decides from, and the table by which a runtime's conditions become abstract ones."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from seamark.api.score import Workload, WorkloadExposure
-from seamark.families.score.policy import NO_POLICY, EndpointPolicy
-from seamark.families.score.words import RUNTIME_READY
+from seamark.families.score.model.conditions import RUNTIME_READY
+from seamark.families.score.platform.policy import NO_POLICY, EndpointPolicy
 from seamark_runtime.api.meta import Condition, Wire
 
 # What a runtime may call a state that is good.
@@ -36,7 +36,7 @@ TABLE = {
 
 
 class Mirrored(Wire, frozen=True, kw_only=True):
-    """The mirror's part of a Workload's status. The generation that was observed is the orchestrator's to say."""
+    """The mirror's part of a Workload's status. The observed generation is written by the orchestrator."""
 
     endpoint: str | None = None
     conditions: tuple[Condition, ...] = ()
@@ -58,10 +58,10 @@ class Seen:
         """Only the default condition of the API server is there: not reconciled yet."""
         if self.endpoint is not None:
             return False
-        said = self.said
-        return said is not None and said.observed_generation is None
+        current = self.current
+        return current is not None and current.observed_generation is None
 
     @property
-    def said(self) -> Condition | None:
+    def current(self) -> Condition | None:
         conditions = self.workload.status.conditions if self.workload.status else ()
-        return next((one for one in conditions if one.type == RUNTIME_READY.name), None)
+        return next((condition for condition in conditions if condition.type == RUNTIME_READY.name), None)

@@ -25,13 +25,13 @@ from seamark.api.score import (
     WorkloadRef,
     WorkloadStatus,
 )
-from seamark.families.score import selection
-from seamark.families.score.config import Backend, Config
+from seamark.families.score.model.conditions import CLAIMS_READY, INPUTS_VALID, READY, RUNTIME_READY
+from seamark.families.score.orchestrator.placeholders import TooMany, check_amount
 from seamark.families.score.orchestrator.resolve import Waiting, Wrong, cycle, expanded_size, plain_values
 from seamark.families.score.orchestrator.state import PLAN, POLICY, Seen, claim_name, claim_role
 from seamark.families.score.orchestrator.values import check_shape, values
-from seamark.families.score.placeholders import TooMany, check_amount
-from seamark.families.score.words import CLAIMS_READY, INPUTS_VALID, READY, RUNTIME_READY
+from seamark.families.score.platform import selection
+from seamark.families.score.platform.configuration import Backend, Config
 from seamark_runtime.api.meta import Condition, Object, ObjectMeta
 from seamark_runtime.apply import Answers
 from seamark_runtime.conditions import LONGEST_MESSAGE
@@ -42,7 +42,7 @@ MOST_CHARACTERS = 1_000_000  # of all expanded texts of a Workload: its plan has
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Examined:
     """What was made of the inputs: a backend and a plan, or why not."""
 
     backend: Backend | None = None
@@ -51,17 +51,17 @@ class Verdict:
     waiting: str = ""
 
 
-def examine(seen: Seen) -> Verdict:
+def examine(seen: Seen) -> Examined:
     if seen.config is None:
-        return Verdict(waiting=f"The platform's configuration can't be used: {seen.trouble}")
+        return Examined(waiting=f"The platform's configuration can't be used: {seen.trouble}")
     try:
         backend = selection.backend(seen.workload, selection.profile(seen.workload, seen.config))
         check(seen, seen.config)
-        return Verdict(backend, plan(seen, backend))
+        return Examined(backend, plan(seen, backend))
     except (Wrong, selection.NoChoice) as error:
-        return Verdict(wrong=str(error))
+        return Examined(wrong=str(error))
     except Waiting as waiting:
-        return Verdict(backend, waiting=f"The resource {waiting} is not there yet")
+        return Examined(backend, waiting=f"The resource {waiting} is not there yet")
 
 
 def check(seen: Seen, config: Config) -> None:
@@ -72,12 +72,12 @@ def check(seen: Seen, config: Config) -> None:
     except TooMany as error:
         raise Wrong(f"spec: the Workload has {error}") from None
     resources = seen.workload.spec.resources or {}
-    for key, one in sorted(resources.items()):
-        if config.provisioner(one.type, one.class_) is None:
+    for key, resource in sorted(resources.items()):
+        if config.provisioner(resource.type, resource.class_) is None:
             there = ", ".join(sorted({each.type for each in config.provisioners}))
-            of_class = f" of class {one.class_!r}" if one.class_ else ""
-            raise Wrong(f"resources.{key}.type: nobody provisions {one.type!r}{of_class}; there are {there}")
-    if circle := cycle({key: one.params for key, one in resources.items()}):
+            of_class = f" of class {resource.class_!r}" if resource.class_ else ""
+            raise Wrong(f"resources.{key}.type: no provisioner for {resource.type!r}{of_class}; there are {there}")
+    if circle := cycle({key: resource.params for key, resource in resources.items()}):
         raise Wrong(f"resources: {' → '.join(circle)} refer to each other in a circle")
     size = 0
     for where, value in expanded(seen.workload):
@@ -91,8 +91,8 @@ def check(seen: Seen, config: Config) -> None:
 
 def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
     """Everything of a Workload in which placeholders are replaced, with its place."""
-    for key, one in sorted((workload.spec.resources or {}).items()):
-        yield f"resources.{key}.params", one.params
+    for key, resource in sorted((workload.spec.resources or {}).items()):
+        yield f"resources.{key}.params", resource.params
     for name, container in sorted(workload.spec.containers.items()):
         where = f"containers.{name}"
         for variable, text in sorted((container.variables or {}).items()):
@@ -108,25 +108,25 @@ def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
 
 
 def desire(seen: Seen) -> Wanted:
-    verdict = examine(seen)
+    examined = examine(seen)
     children: dict[str, Object] = {}
-    for key, one in sorted((seen.workload.spec.resources or {}).items()):
-        if (claim := wanted_claim(seen, key, one, verdict)) is not None:
+    for key, resource in sorted((seen.workload.spec.resources or {}).items()):
+        if (claim := wanted_claim(seen, key, resource, examined)) is not None:
             children[claim_role(key)] = claim
     for key, claim in sorted(seen.claims.items()):
         if key not in seen.resources and claim.spec.deprovision_policy == "Orphan":
             children[claim_role(key)] = as_it_is(claim)
-    if (planned := wanted_plan(seen, verdict)) is not None:
+    if (planned := wanted_plan(seen, examined)) is not None:
         children[PLAN] = planned
     return Wanted(children=children)
 
 
-def wanted_plan(seen: Seen, verdict: Verdict) -> WorkloadPlan | None:
+def wanted_plan(seen: Seen, examined: Examined) -> WorkloadPlan | None:
     if seen.plan is None:
-        return verdict.plan
+        return examined.plan
     if seen.plan.spec.workload_ref.uid != seen.workload.uid:
         return None  # of a former Workload of this name; Kubernetes deletes it, and then ours can be created
-    planned: WorkloadPlan = verdict.plan or as_it_is(seen.plan)
+    planned: WorkloadPlan = examined.plan or as_it_is(seen.plan)
     return planned
 
 
@@ -136,17 +136,17 @@ def as_it_is(child: Any) -> Any:
     return type(child)(metadata=metadata, spec=child.spec)
 
 
-def wanted_claim(seen: Seen, key: str, one: Dependency, verdict: Verdict) -> ResourceClaim | None:
+def wanted_claim(seen: Seen, key: str, resource: Dependency, examined: Examined) -> ResourceClaim | None:
     existing = seen.claims.get(key)
     kept = as_it_is(existing) if existing is not None else None
-    if seen.config is None or verdict.wrong:
+    if seen.config is None or examined.wrong:
         return kept
     try:
-        params = plain_values(one.params, seen, f"resources.{key}.params") if one.params is not None else None
+        params = plain_values(resource.params, seen, f"resources.{key}.params") if resource.params is not None else None
     except (Wrong, Waiting):
         return kept
-    provisioner = seen.config.provisioner(one.type, one.class_)
-    annotations = (one.metadata.annotations if one.metadata else None) or {}
+    provisioner = seen.config.provisioner(resource.type, resource.class_)
+    annotations = (resource.metadata.annotations if resource.metadata else None) or {}
     policy: Any = annotations.get(POLICY) or (provisioner.deprovision_policy if provisioner else "Delete")
     metadata = seen.workload.metadata
     return ResourceClaim(
@@ -154,9 +154,9 @@ def wanted_claim(seen: Seen, key: str, one: Dependency, verdict: Verdict) -> Res
         spec=ResourceClaimSpec(
             workload_ref=reference(seen),
             key=key,
-            type=one.type,
-            class_=one.class_,
-            id=one.id,
+            type=resource.type,
+            class_=resource.class_,
+            id=resource.id,
             params=params,
             deprovision_policy=policy,
         ),
@@ -176,8 +176,8 @@ def plan(seen: Seen, backend: Backend) -> WorkloadPlan:
     metadata = seen.workload.metadata
     template = backend.template
     claims = tuple(
-        PlanClaim(key=key, type=one.type, class_=one.class_)
-        for key, one in sorted((seen.workload.spec.resources or {}).items())
+        PlanClaim(key=key, type=resource.type, class_=resource.class_)
+        for key, resource in sorted((seen.workload.spec.resources or {}).items())
     )
     return WorkloadPlan(
         metadata=ObjectMeta(name=metadata.name, namespace=metadata.namespace),
@@ -196,23 +196,23 @@ def plan(seen: Seen, backend: Backend) -> WorkloadPlan:
 
 
 def judge(seen: Seen, answers: Answers) -> WorkloadStatus:
-    verdict = examine(seen)
+    examined = examine(seen)
     claims = tuple(summary(seen, answers, key) for key in sorted(seen.resources))
-    inputs, claimed = inputs_valid(verdict, answers), claims_ready(claims)
+    inputs, claimed = inputs_valid(examined, answers), claims_ready(claims)
     ready = READY.worst_of(
         inputs, claimed, runtime_ready(seen), otherwise=("Succeeded", "The runtime runs it as it is written")
     )
     return WorkloadStatus(conditions=(ready, inputs, claimed), claims=claims or None)
 
 
-def inputs_valid(verdict: Verdict, answers: Answers) -> Condition:
-    if verdict.wrong:
-        return INPUTS_VALID.false("SpecInvalid", verdict.wrong)
-    if verdict.backend is None:
-        return INPUTS_VALID.unknown("RuntimeSelecting", verdict.waiting)
+def inputs_valid(examined: Examined, answers: Answers) -> Condition:
+    if examined.wrong:
+        return INPUTS_VALID.false("SpecInvalid", examined.wrong)
+    if examined.backend is None:
+        return INPUTS_VALID.unknown("RuntimeSelecting", examined.waiting)
     if refusal := answers.refusal(PLAN):
         return INPUTS_VALID.false("ProjectionError", refusal.message)
-    return INPUTS_VALID.true("Succeeded", f"It is for the runtime {verdict.backend.runtime_class}")
+    return INPUTS_VALID.true("Succeeded", f"It is for the runtime {examined.backend.runtime_class}")
 
 
 def summary(seen: Seen, answers: Answers, key: str) -> ClaimSummary:
@@ -224,7 +224,7 @@ def summary(seen: Seen, answers: Answers, key: str) -> ClaimSummary:
     status = claim.status if claim is not None else None
     if claim is None or status is None or status.observed_generation != claim.metadata.generation:
         return ClaimSummary(
-            key=key, phase="Pending", reason="ClaimPending", message="Nobody has answered the claim yet"
+            key=key, phase="Pending", reason="ClaimPending", message="No provisioner has answered the claim yet"
         )
     return ClaimSummary(
         key=key,
@@ -237,11 +237,11 @@ def summary(seen: Seen, answers: Answers, key: str) -> ClaimSummary:
 
 def claims_ready(claims: tuple[ClaimSummary, ...]) -> Condition:
     for phase, reason in (("Failed", "ClaimFailed"), ("Pending", "ClaimPending"), ("Claiming", "Claiming")):
-        found = [one for one in claims if one.phase == phase]
+        found = [claim for claim in claims if claim.phase == phase]
         if found:
-            words = "; ".join(f"{one.key}: {one.message}" for one in found)
-            say = CLAIMS_READY.unknown if phase == "Pending" else CLAIMS_READY.false  # no answer is no evidence
-            return say(reason, words)
+            message = "; ".join(f"{claim.key}: {claim.message}" for claim in found)
+            make = CLAIMS_READY.unknown if phase == "Pending" else CLAIMS_READY.false  # no answer is no evidence
+            return make(reason, message)
     return CLAIMS_READY.true("Succeeded", "All claims are bound" if claims else "Nothing is claimed")
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
+from seamark.families.score.orchestrator.placeholders import Reference, parse, resources, texts
 from seamark.families.score.orchestrator.state import Seen
-from seamark.families.score.placeholders import Reference, parse, resources, texts
 
 
 class Wrong(ValueError):
@@ -57,7 +57,7 @@ def plain_values(value: Any, seen: Seen, where: str) -> Any:
     if isinstance(value, dict):
         return {name: plain_values(value[name], seen, f"{where}.{name}") for name in sorted(value)}
     if isinstance(value, list | tuple):
-        return [plain_values(one, seen, f"{where}[{number}]") for number, one in enumerate(value)]
+        return [plain_values(element, seen, f"{where}[{number}]") for number, element in enumerate(value)]
     return value
 
 
@@ -119,7 +119,7 @@ def expanded_size(value: Any, seen: Seen, where: str) -> int:
 
 def cycle(params: Mapping[str, Any]) -> list[str]:
     """Resources whose parameters refer to each other in a circle, in order; empty when none do."""
-    needs = {key: [one for one in resources(value) if one in params] for key, value in sorted(params.items())}
+    needs = {key: [name for name in resources(value) if name in params] for key, value in sorted(params.items())}
     done: set[str] = set()
 
     def walk(key: str, path: list[str]) -> list[str]:

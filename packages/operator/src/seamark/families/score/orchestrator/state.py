@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seamark.api.score import ResourceClaim, Workload, WorkloadPlan
-from seamark.families.score.config import Config
+from seamark.families.score.platform.configuration import Config
 from seamark_runtime.cache import Index
 from seamark_runtime.ownership import within
 

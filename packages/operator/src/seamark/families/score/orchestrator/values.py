@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from seamark.api.score import Compute, Container, File, Workload
+from seamark.families.score.model.quantity import InvalidQuantity
+from seamark.families.score.model.quantity import check as check_quantity
 from seamark.families.score.orchestrator.resolve import SecretKey, Wrong, plain, resolve
 from seamark.families.score.orchestrator.state import Seen
-from seamark.families.score.quantity import InvalidQuantity
-from seamark.families.score.quantity import check as check_quantity
 from seamark_runtime.api.meta import to_wire
 from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 from seamark_runtime.untrusted.patterns import Pattern
@@ -26,11 +26,11 @@ def values(seen: Seen) -> dict[str, Any]:
     found: dict[str, Any] = {
         "kind": kind(workload),
         "containers": {
-            name: container(seen, one, f"containers.{name}") for name, one in sorted(workload.spec.containers.items())
+            name: container(seen, spec, f"containers.{name}") for name, spec in sorted(workload.spec.containers.items())
         },
     }
     if workload.spec.service is not None and workload.spec.service.ports:
-        found["ports"] = to_wire(sorted(workload.spec.service.ports, key=lambda one: (one.port, one.protocol)))
+        found["ports"] = to_wire(sorted(workload.spec.service.ports, key=lambda port: (port.port, port.protocol)))
     if routes := _given(seen, "route"):
         found["routes"] = routes
     if volumes := _given(seen, "volume"):
@@ -40,7 +40,7 @@ def values(seen: Seen) -> dict[str, Any]:
 
 def _given(seen: Seen, type_: str) -> list[dict[str, Any]]:
     """What the claims of a type gave, for the runtime to render."""
-    wanted = (key for key, one in sorted((seen.workload.spec.resources or {}).items()) if one.type == type_)
+    wanted = (key for key, resource in sorted((seen.workload.spec.resources or {}).items()) if resource.type == type_)
     return [{**given(seen.outputs[key].values, type_, key), "key": key} for key in wanted if key in seen.outputs]
 
 
@@ -72,29 +72,29 @@ def check_shape(workload: Workload) -> None:
     offers = workload.spec.service is not None and bool(workload.spec.service.ports)
     if offers and not SERVICE_NAME.fullmatch(workload.metadata.name):
         raise Wrong(f"metadata.name: {workload.metadata.name!r} can't name a Service: it must be a DNS label")
-    for name, one in sorted(workload.spec.containers.items()):
-        check_compute(one.resources, f"containers.{name}.resources")
-        size = sum(len((file.content or file.binary_content or "").encode()) for file in one.files)
+    for name, container in sorted(workload.spec.containers.items()):
+        check_compute(container.resources, f"containers.{name}.resources")
+        size = sum(len((file.content or file.binary_content or "").encode()) for file in container.files)
         if size > MOST_BYTES:
             raise Wrong(f"containers.{name}.files: {size} bytes, more than the {MOST_BYTES} that can be mounted")
-        check_words(one, f"containers.{name}")
-        for number, file in enumerate(one.files):
+        check_commands(container, f"containers.{name}")
+        for number, file in enumerate(container.files):
             if file.source is not None:
-                raise Wrong(f"containers.{name}.files[{number}].source: nobody fetches a URI here; say its content")
+                raise Wrong(f"containers.{name}.files[{number}].source: URIs are not fetched; use content")
             check_target(file.target, f"containers.{name}.files[{number}].target", file=True)
-        for number, volume in enumerate(one.volumes):
+        for number, volume in enumerate(container.volumes):
             check_target(volume.target, f"containers.{name}.volumes[{number}].target")
 
 
-def check_words(one: Container, where: str) -> None:
+def check_commands(container: Container, where: str) -> None:
     """The command line. Variables and files are checked with their placeholders replaced."""
-    lines = {"command": one.command, "args": one.args}
-    for name, probe in (("livenessProbe", one.liveness_probe), ("readinessProbe", one.readiness_probe)):
+    lines = {"command": container.command, "args": container.args}
+    for name, probe in (("livenessProbe", container.liveness_probe), ("readinessProbe", container.readiness_probe)):
         if probe is not None and probe.exec is not None:
             lines[f"{name}.exec.command"] = probe.exec.command
-    for name, words in lines.items():
-        for number, word in enumerate(words):
-            without_nul(word, f"{where}.{name}[{number}]")
+    for name, command in lines.items():
+        for number, argument in enumerate(command):
+            without_nul(argument, f"{where}.{name}[{number}]")
 
 
 def check_target(target: str, where: str, *, file: bool = False) -> None:
@@ -126,21 +126,21 @@ def check_compute(resources: Compute | None, where: str) -> None:
                 raise Wrong(f"{where}.{kind}.{what}: {error}") from None
 
 
-def container(seen: Seen, one: Container, where: str) -> dict[str, Any]:
-    found: dict[str, Any] = to_wire(one)
+def container(seen: Seen, spec: Container, where: str) -> dict[str, Any]:
+    found: dict[str, Any] = to_wire(spec)
     for name in ("variables", "files", "volumes"):
         found.pop(name, None)
-    variables = one.variables or {}
+    variables = spec.variables or {}
     if variables:
         found["variables"] = {
             name: parts(seen, variables[name], f"{where}.variables.{name}") for name in sorted(variables)
         }
-    if one.files:
-        found["files"] = [file(seen, each, f"{where}.files[{n}]") for n, each in enumerate(one.files)]
-    if one.volumes:
+    if spec.files:
+        found["files"] = [file(seen, each, f"{where}.files[{n}]") for n, each in enumerate(spec.files)]
+    if spec.volumes:
         found["volumes"] = [
             {**to_wire(each), "source": volume(seen, each.source, f"{where}.volumes[{n}].source")}
-            for n, each in enumerate(one.volumes)
+            for n, each in enumerate(spec.volumes)
         ]
     return found
 
@@ -161,18 +161,18 @@ def parts(seen: Seen, text: str, where: str) -> list[Any]:
     ]
 
 
-def file(seen: Seen, one: File, where: str) -> dict[str, Any]:
-    found: dict[str, Any] = to_wire(one)
-    if one.content is None:
+def file(seen: Seen, spec: File, where: str) -> dict[str, Any]:
+    found: dict[str, Any] = to_wire(spec)
+    if spec.content is None:
         return found
     place = f"{where}.content"
-    if one.no_expand:
-        return found | {"content": text_of_file(one.content, place)}
-    match resolve(one.content, seen, place):
+    if spec.no_expand:
+        return found | {"content": text_of_file(spec.content, place)}
+    match resolve(spec.content, seen, place):
         case (SecretKey(name, key),):  # the whole file is a secret: the runtime mounts it by reference
             del found["content"]
             return found | {"secret": name, "key": key}
-    return found | {"content": text_of_file(plain(one.content, seen, place), place)}
+    return found | {"content": text_of_file(plain(spec.content, seen, place), place)}
 
 
 def text_of_file(text: str, where: str) -> str:

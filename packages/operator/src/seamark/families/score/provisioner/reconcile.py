@@ -50,8 +50,8 @@ def without_secret(seen: Seen) -> ResourceClaimStatus | None:
         case Unreadable(message):
             return failed(message)
         case Absent():
-            words = f"The Secret {seen.given.secret} is not there (yet)"
-            return ResourceClaimStatus(phase="Claiming", reason="Claiming", message=words)
+            message = f"The Secret {seen.given.secret} is not there (yet)"
+            return ResourceClaimStatus(phase="Claiming", reason="Claiming", message=message)
         case _:
             return None
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from seamark.api.score import ResourceClaim, ResourceClaimStatus
-from seamark.families.score.config import Provisioner
-from seamark.families.score.templates import Unfilled, fill
+from seamark.families.score.platform.configuration import Provisioner
+from seamark.families.score.platform.templates import Unfilled, fill
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.meta import to_wire
 from seamark_runtime.client import Client
@@ -67,10 +67,10 @@ class PhaseStatus:
     def published(self, obj: ResourceClaim, _judged: ResourceClaimStatus) -> ResourceClaimStatus:
         return obj.status or ResourceClaimStatus()
 
-    def stamped(self, judged: ResourceClaimStatus, said: ResourceClaimStatus, stamp: Stamp) -> ResourceClaimStatus:
+    def stamped(self, judged: ResourceClaimStatus, published: ResourceClaimStatus, stamp: Stamp) -> ResourceClaimStatus:
         if judged == ResourceClaimStatus():
-            return said  # not known yet: the status stays
-        time = said.last_transition_time if said.phase == judged.phase else stamp.time
+            return published  # not known yet: the status stays
+        time = published.last_transition_time if published.phase == judged.phase else stamp.time
         return msgspec.structs.replace(judged, observed_generation=stamp.generation, last_transition_time=time)
 
     def condition_map(self, _status: ResourceClaimStatus) -> ConditionMap:

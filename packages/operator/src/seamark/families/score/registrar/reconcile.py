@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seamark.api.score import WorkloadExposure, WorkloadExposureSpec, WorkloadRef
-from seamark.families.score.exposures import STATUS_BEFORE, digest
+from seamark.families.score.model.exposures import STATUS_BEFORE, digest
 from seamark.families.score.registrar.state import EXPOSURE, Seen
 from seamark_runtime.api.meta import ManagedMeta
 from seamark_runtime.apply import Answers
@@ -41,14 +41,14 @@ def exposure(seen: Seen, spec: WorkloadExposureSpec) -> WorkloadExposure:
     """Every change of the spec carries a digest of the runtime's former status, so that it does not count as the
     response."""
     before = seen.exposure
-    asked_anew = before is not None and before.spec != spec
-    said = digest(before.status) if before is not None and asked_anew else ""
+    changed = before is not None and before.spec != spec
+    status_before = digest(before.status) if before is not None and changed else ""
     metadata = seen.workload.metadata
     return WorkloadExposure(
         metadata=ManagedMeta(
             name=metadata.name,
             namespace=metadata.namespace,
-            annotations={STATUS_BEFORE: said} if asked_anew else None,
+            annotations={STATUS_BEFORE: status_before} if changed else None,
         ),
         spec=spec,
     )

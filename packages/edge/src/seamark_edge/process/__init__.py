@@ -1,0 +1,1 @@
+"""One process of the edge: its ports, its REST API, its state, put together."""

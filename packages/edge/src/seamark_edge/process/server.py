@@ -1,0 +1,283 @@
+"""The edge as one process: its listeners, its state, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+from aiohttp import web
+from prometheus_client import CollectorRegistry, generate_latest
+
+from seamark_edge.edge.agents import AgentConnection
+from seamark_edge.edge.authority import Authority
+from seamark_edge.edge.certificates import Certificates, PairOnDisk
+from seamark_edge.edge.checking import Checker
+from seamark_edge.edge.credentials import KEY, TOKEN, Credentials
+from seamark_edge.edge.failures import Failures
+from seamark_edge.edge.fairshare import FairShare
+from seamark_edge.edge.http import HttpServer, open_to_all
+from seamark_edge.edge.ids import digest
+from seamark_edge.edge.ingress import IngressConnection
+from seamark_edge.edge.limits import ConnectionLimit, Slot, within
+from seamark_edge.edge.listeners import Listener, http_listener, secured_listener, server_listener, tls_listener
+from seamark_edge.edge.metrics import EdgeMetrics, watch_loop
+from seamark_edge.edge.places import Places, TcpPorts
+from seamark_edge.edge.public import PublicConnection, Router
+from seamark_edge.edge.registry import Registry
+from seamark_edge.edge.sessions import Sessions
+from seamark_edge.edge.settings import EdgeSettings
+from seamark_edge.edge.store import Store
+from seamark_edge.rest.app import Api
+from seamark_edge.rest.base import Office
+from seamark_edge.rest.operators import OPERATOR, endpoint_for
+from seamark_edge.rest.ranges import RangesOf
+from seamark_edge.wire.files import allowed_files
+from seamark_runtime.errors import UserError
+from seamark_runtime.health import change_level
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS = 5.0
+# Of the files that this process may have open, by kind of port; the rest is for the state and for listening.
+CLIENTS_SHARE, INGRESS_SHARE, AGENTS_SHARE, API_SHARE, OPS_SHARE = 0.55, 0.15, 0.15, 0.04, 0.01
+
+
+class Edge:
+    """A running edge.
+
+    - After `start` every listener that the settings name accepts, and what the state holds is online.
+    - `drain` stops accepting and lets open connections end by themselves, up to the deadline; then `stop` ends all.
+    - One process owns the state: a second one on the same file is refused.
+    """
+
+    def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
+        if not settings.tcp_range:
+            raise UserError(f"tcp_ports is {settings.tcp_ports!r}", hint="the range is empty")
+        self.settings = settings
+        self._lock = own(settings.file)
+        self.store = Store(settings.file)
+        self.metrics = EdgeMetrics(metrics or CollectorRegistry())
+        self.failures = Failures(self.metrics)
+        self.authority = Authority(self.store, Path(settings.given) if settings.given else None)
+        self.credentials = Credentials(self.store)
+        self.registry = Registry()
+        self.places = Places(settings, self.store, self.registry)
+        clients = self._slots(settings.connections_per_source, settings.connections, CLIENTS_SHARE)
+        self.share = FairShare()
+        self.router = Router(
+            settings, self.registry, self.metrics, RangesOf(self.store), self.failures, clients, self.share
+        )
+        self.ports = TcpPorts(settings.bind, self._tcp_client)
+        self.checker = Checker()
+        self.sessions = Sessions(
+            settings,
+            self.credentials,
+            self.registry,
+            self.places,
+            self.ports,
+            self.failures,
+            checker=self.checker,
+            share=self.share,
+        )
+        self.office = Office(
+            settings,
+            self.store,
+            self.registry,
+            self.sessions,
+            self.credentials,
+            self.authority,
+            self.places,
+            self.ports,
+            self.checker,
+            self.share,
+        )
+        self.api = Api(self.office, self.metrics, self.failures)
+        self._certificates = Certificates(self.store, self.authority)
+        self._pair = _pair(settings)
+        self._listeners: list[Listener] = []
+        self._servers: list[tuple[HttpServer, Listener]] = []
+        self._beside: list[asyncio.Task[None]] = []
+        self.ready = False
+
+    async def start(self) -> None:
+        settings = self.settings
+        self.failures.watch(asyncio.get_running_loop())
+        (settings.directory / "ca.pem").write_bytes(self.authority.ca_pem)
+        await self._first_secrets()
+        await self.api.restore()
+        agents = self._slots(settings.agent_connections_per_source, settings.agent_connections, AGENTS_SHARE)
+        self._open_listener(
+            secured_listener(
+                self.router, lambda slot: AgentConnection(self.sessions, slot), self._agent_context, agents
+            ),
+            settings.agent_port,
+        )
+        if settings.ingress_port:
+            self._open_ingress(settings.ingress_port)
+        if settings.http_port:
+            self._open_listener(http_listener(self.router, settings.http_port), settings.http_port)
+        if settings.tls_port:
+            self._open_listener(
+                tls_listener(self.router, settings.tls_port, self._certificates.context), settings.tls_port
+            )
+        context = self._agent_context() if settings.api_tls else None
+        await self._serve(self.api.app(), settings.api_port, context, API_SHARE)
+        if settings.ops_port:
+            await self._serve(self._ops(), settings.ops_port, None, OPS_SHARE)
+        self._beside = [asyncio.create_task(self._sweep()), asyncio.create_task(watch_loop(self.metrics))]
+        self.ready = True
+        log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=settings.state)
+
+    async def drain(self) -> None:
+        """Accept nothing new, and wait until open connections have ended or the time is up."""
+        self.ready = False
+        self.sessions.draining = True
+        for listener in self._listeners:
+            listener.close()
+        self.ports.close_all()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.router.idle.wait(), self.settings.drain_seconds)
+        log.info("edge drained", connections_cut=len(self.router.connections))
+
+    async def stop(self) -> None:
+        self.ready = False
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
+        for listener in self._listeners:
+            listener.close()
+        self.ports.close_all()
+        for connection in list(self.router.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        self.sessions.close()
+        for _, listener in self._servers:
+            listener.close()
+        await asyncio.gather(*(server.close() for server, _ in self._servers))
+        await asyncio.sleep(0)  # let the transports say goodbye
+        await self.sessions.settle()
+        self.checker.close()
+        self.store.close()
+        os.close(self._lock)
+
+    def reload(self) -> None:
+        """Take up exchanged certificate files at once."""
+        if self._pair is not None:
+            self._pair.reload()
+
+    async def _first_secrets(self) -> None:
+        """A token for agents and a key for the API: made at the first start, kept in files that only we may read."""
+        for kind, name in ((TOKEN, "agent-token"), (KEY, "api-key")):
+            brought = Path(self.settings.given or self.settings.directory) / name
+            path = brought if brought.exists() else self.settings.directory / name
+            secret = path.read_text().strip() if path.exists() else ""
+            if secret and self.store.named(kind, digest(secret)):
+                continue
+            if not secret and any(True for _ in self.store.all(kind)):
+                continue  # it was removed on purpose: others are there
+            _, made = await self.credentials.make(kind, {"description": "made at the first start"}, secret)
+            if not secret:
+                with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                    file.write(made + "\n")
+
+    def _tcp_client(self, port: int) -> PublicConnection:
+        return PublicConnection(self.router, f"tcp://{self.settings.public_host}:{port}")
+
+    def _agent_context(self) -> ssl.SSLContext:
+        return self._pair.context if self._pair is not None else self.authority.context(self.settings.public_host)
+
+    def _open_ingress(self, port: int) -> None:
+        def forwarder(slot: Slot) -> IngressConnection:
+            return IngressConnection(
+                self.router,
+                lambda mark: self.store.named(OPERATOR, mark),
+                lambda operator, url: endpoint_for(self.office, operator, url),
+                slot,
+            )
+
+        host = self.settings.public_host
+        slots = self._slots(self.settings.connections_per_source, self.settings.connections, INGRESS_SHARE)
+        self._open_listener(
+            secured_listener(self.router, forwarder, lambda: self.authority.ingress_context(host), slots), port
+        )
+
+    def _open_listener(self, listener: Listener, port: int) -> None:
+        with _bind_errors(self.settings.bind, port):
+            listener.open(self.settings.bind, port)
+        self._listeners.append(listener)
+
+    async def _serve(self, app: web.Application, port: int, context: ssl.SSLContext | None, share: float) -> None:
+        server = HttpServer(app, self.settings, context, self.failures)
+        await server.setup()
+        slots = self._slots(self.settings.api_connections_per_source, self.settings.api_connections, share)
+        listener = server_listener(self.router, server, slots)
+        self._servers.append((server, listener))
+        with _bind_errors(self.settings.bind, port):
+            listener.open(self.settings.bind, port)
+
+    def _slots(self, per_source: int, total: int, share: float) -> ConnectionLimit:
+        total = within(total, allowed_files(), share)
+        return ConnectionLimit(per_source, total, self.settings.unproven_connections)
+
+    def _ops(self) -> web.Application:
+        async def metrics(_: web.Request) -> web.Response:
+            return web.Response(body=generate_latest(self.metrics.registry), content_type="text/plain")
+
+        async def healthy(_: web.Request) -> web.Response:
+            return web.Response(text="ok\n")
+
+        async def ready(_: web.Request) -> web.Response:
+            return web.Response(text="ready\n" if self.ready else "draining\n", status=200 if self.ready else 503)
+
+        app = web.Application(middlewares=[open_to_all])
+        app.router.add_get("/metrics", metrics)
+        app.router.add_get("/healthz", healthy)
+        app.router.add_get("/readyz", ready)
+        app.router.add_put("/loglevel", change_level)
+        return app
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for part in (self.sessions.close_silent, self.reload, self.places.sweep):
+                with self.failures.contained("sweep"):
+                    if (rest := part()) is not None:
+                        await rest
+
+
+@contextlib.contextmanager
+def _bind_errors(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UserError(f"{host}:{port} can't be bound", hint=reason) from error
+
+
+def _pair(settings: EdgeSettings) -> PairOnDisk | None:
+    if bool(settings.agent_cert) != bool(settings.agent_key):
+        raise UserError("one of agent_cert and agent_key is given", hint="they belong together")
+    if not settings.agent_cert:
+        return None
+    return PairOnDisk(Path(settings.agent_cert), Path(settings.agent_key))
+
+
+def own(state: Path) -> int:
+    """A lock on the state, held as long as the process lives: one replica, by construction."""
+    import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
+
+    state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(f"{state}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise UserError(
+            f"another edge runs on {state}", hint="an edge is one process; give this one its own --state"
+        ) from error
+    return handle

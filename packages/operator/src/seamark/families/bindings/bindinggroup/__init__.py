@@ -1,0 +1,1 @@
+"""The BoundEndpoints of one `service.namespace`, and their one target Service."""

@@ -1,0 +1,1 @@
+"""BoundEndpoint: its upstream Service, a probe through it, and its conditions."""

@@ -1,0 +1,92 @@
+"""What the decisions about a BoundEndpoint are made from, and all of its conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from seamark.families.bindings.model.entries import GroupReport
+from seamark.families.bindings.model.installation import Installed
+from seamark.families.bindings.model.options import Options
+from seamark_edge.api.bindings import BoundEndpoint
+from seamark_runtime.api.core import Service
+from seamark_runtime.api.meta import Key
+from seamark_runtime.calls import Results
+from seamark_runtime.conditions import ConditionType
+
+UPSTREAM = "upstream service"  # the role of the child
+
+SERVICES_CREATED = ConditionType(
+    "ServicesCreated",
+    meaning="Target and upstream Service are there, as they should be",
+    reasons={
+        "ServicesCreated": "The API server holds both Services",
+        "UpstreamServiceCreationFailed": "The upstream Service was refused; the message has the API server's words",
+        "TargetServiceCreationFailed": "The target Service was refused; the message has the API server's words",
+        "TargetServiceConflict": "The target's name or port belongs to somebody else",
+        "PortConflict": "An older BoundEndpoint has the port on which the forwarders should listen",
+        "NamespaceNotAllowed": "The installation does not allow targets in that namespace",
+        "ServicesNotCreated": "The Services are not there yet",
+    },
+    awaiting="ServicesNotCreated",
+    first_message="Services not yet created",
+)
+CONNECTIVITY_VERIFIED = ConditionType(
+    "ConnectivityVerified",
+    meaning="A connection through the upstream Service succeeded, not long ago",
+    reasons={
+        "ConnectivityVerified": "The last probe connected",
+        "ConnectivityFailed": "The last probe failed; the message says how, and when one last connected",
+        "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
+    },
+    awaiting="ConnectivityNotVerified",
+    first_message="Connectivity not yet verified",
+)
+READY = ConditionType(
+    "Ready",
+    meaning="Pods can reach the endpoint",
+    reasons={
+        "BoundEndpointReady": "Services are there and a connection succeeded",
+        "ServicesNotCreated": "The Services are not there yet",
+        "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
+    },
+    summary=True,
+    awaiting="ServicesNotCreated",
+    first_message="Services not yet created",
+)
+CONDITIONS = (SERVICES_CREATED, CONNECTIVITY_VERIFIED, READY)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A BoundEndpoint, its group's report about it, its upstream Service, and the results of its probe."""
+
+    endpoint: BoundEndpoint
+    group: GroupReport | None  # None: the group has not reported yet
+    results: Results
+    options: Options
+    upstream: Service | None = None
+    installed: Installed = Installed.PRESENT
+    projected: bool = False  # made, and removed, by the projection of a poll
+    port_held_by: Key | None = None
+    target_left: bool = False  # it is being deleted, and the target that must be deleted with it still exists
+    forbidden: tuple[str, ...] = ()  # namespaces in which we may not create Services, by access review
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A probe connected. Each success is the same result, so that none of them requeues the BoundEndpoint."""
+
+    at: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A connection to the upstream Service, by the address that the API server gave it."""
+
+    ANSWER: ClassVar[type] = Verified
+
+    key: Key
+    address: str
+    port: int
+    listens: int  # its destination: if that changes, a verification is void

@@ -1,0 +1,1 @@
+"""KubernetesOperator: this installation at the edge."""

@@ -1,0 +1,1 @@
+"""What the edge lists for this installation, as projections with ports."""

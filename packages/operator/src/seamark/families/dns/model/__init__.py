@@ -1,0 +1,1 @@
+"""What the kinds of the DNS family share: options, desired records, entries of collections, provider responses."""

@@ -1,0 +1,1 @@
+"""The commands that end by themselves: a dry run, and one sync."""

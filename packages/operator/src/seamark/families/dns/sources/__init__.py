@@ -1,0 +1,1 @@
+"""Names of Services, Ingresses, Gateways and routes, by their annotations, spec and status."""

@@ -1,0 +1,1 @@
+"""The addresses of this machine: of the ranges that are local here, one for each gateway."""

@@ -1,0 +1,1 @@
+"""BackendTLSPolicy: how gateways connect to backends, and how these are verified."""

@@ -1,0 +1,1 @@
+"""Certificates and authorities that gateways and policies refer to."""

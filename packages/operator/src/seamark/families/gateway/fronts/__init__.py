@@ -1,0 +1,1 @@
+"""Before Envoys of this machine: a Service for each gateway, at which it is reached."""

@@ -1,0 +1,1 @@
+"""Gateway: its listeners, certificates and addresses, published as a view; and its status."""

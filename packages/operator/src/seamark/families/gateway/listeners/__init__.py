@@ -1,0 +1,1 @@
+"""Listeners of gateways and listener sets: their conditions and their status."""

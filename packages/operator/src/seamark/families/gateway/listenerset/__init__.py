@@ -1,0 +1,1 @@
+"""ListenerSet: its status, judged from the view of its gateway."""

@@ -1,0 +1,56 @@
+"""Policies as published for the translation and statuses. Frozen: compared for changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from seamark_edge.dataplane.model import ClientTls
+from seamark_runtime.api.meta import Condition, Key
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTargets:
+    """What is wrong with the targets of a policy, and with a policy that has no target to report it on."""
+
+    missing: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()
+
+
+NO_PROBLEMS = PolicyTargets()
+
+
+@dataclass(frozen=True, slots=True)
+class TLSPolicyView:
+    """A BackendTLSPolicy as it is translated: made once per change of it, or of what it refers to."""
+
+    key: Key
+    created: str
+    sections: tuple[tuple[Key, str], ...]  # Services, with the name of a port or none
+    tls: ClientTls | None  # None: no server could be verified by it, so no connection is made
+    conditions: tuple[Condition, ...]
+    targets: PolicyTargets = NO_PROBLEMS
+
+    @property
+    def age(self) -> tuple[str, str]:
+        return (self.created, str(self.key))
+
+
+@dataclass(frozen=True)
+class TrafficPolicyView:
+    """A TrafficPolicy as it is translated: made once per change of it."""
+
+    key: Key
+    created: str
+    targets: tuple[tuple[str, Key, str], ...]  # kind, object, section
+    selectors: tuple[tuple[str, tuple[tuple[str, str], ...], str], ...]  # kind, labels, section
+    parts: tuple[tuple[str, Any], ...]  # its settings, by field
+    problem: str = ""  # why it can't be used
+    missing: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.key)  # its settings can be long, and are hashed for every rule that it may hold for
+
+    @property
+    def age(self) -> tuple[str, str]:
+        return (self.created, str(self.key))

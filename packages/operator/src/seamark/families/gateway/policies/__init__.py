@@ -1,0 +1,1 @@
+"""What all kinds of policies share: the status by ancestor, that is by gateway."""

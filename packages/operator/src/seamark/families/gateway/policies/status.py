@@ -1,0 +1,46 @@
+"""The status of a policy: one entry for each gateway where it has an effect. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from seamark.families.gateway.policies.state import MOST_ANCESTORS, SeenPolicy
+from seamark_runtime.api.gatewayshared import GROUP, AncestorStatus, ParentReference, PolicyStatus
+from seamark_runtime.apply import Answers
+from seamark_runtime.conditions import ConditionType
+from seamark_runtime.events import Notice
+from seamark_runtime.status import ByEntry, Entries
+
+
+def judge(seen: SeenPolicy, _answers: Answers) -> PolicyStatus:
+    entries = [
+        AncestorStatus(
+            ancestor_ref=ParentReference(group=GROUP, kind="Gateway", namespace=gateway.namespace, name=gateway.name),
+            controller_name=seen.controller_name,
+            conditions=conditions,
+        )
+        for gateway, conditions in sorted(seen.results.items())
+    ]
+    return PolicyStatus(ancestors=tuple(entries[: seen.room]))
+
+
+def announce(seen: SeenPolicy, _answers: Answers) -> Iterable[Notice]:
+    for problem in seen.targets.invalid:
+        yield Notice("Invalid", problem)
+    for name in seen.targets.missing:
+        yield Notice("TargetNotFound", f"{name} does not exist")
+    if seen.selecting and not seen.results:
+        yield Notice("TargetNotFound", "Its selectors match nothing that is served here")
+    hidden = len(seen.results) - seen.room
+    if hidden > 0:
+        message = f"The status holds {MOST_ANCESTORS} ancestors, other controllers' among them"
+        yield Notice("StatusFull", f"{message}; {hidden} gateways are not shown")
+
+
+def status_mode(controller_name: str, conditions: tuple[ConditionType, ...]) -> ByEntry:
+    return ByEntry(
+        entries=Entries("ancestors", identity=lambda entry: entry.ancestor_ref),
+        ours=lambda entry: entry.controller_name == controller_name,
+        policy_condition=f"one.controllerName == '{controller_name}'",
+        conditions=conditions,
+    )

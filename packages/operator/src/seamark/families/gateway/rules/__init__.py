@@ -1,0 +1,1 @@
+"""Rules of routes and settings of policies, compiled for the data plane."""

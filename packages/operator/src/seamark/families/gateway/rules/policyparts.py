@@ -1,0 +1,70 @@
+"""The settings of a TrafficPolicy, field by field, as parts for the data plane. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seamark.api.kgateway import Retries, TrafficPolicySpec
+from seamark.families.gateway.rules.httpfilters import cors, headers
+from seamark.families.gateway.rules.httprules import LEAST_BACKOFF, MOST_RETRIES, codes
+from seamark.families.gateway.values import limits
+from seamark.families.gateway.values.limits import Unsupported, duration
+from seamark_edge.dataplane import model
+
+LEAST_FILL = 0.05  # seconds
+MOST_RETRY_ON = 16
+RETRY_ON = (
+    *("5xx", "gateway-error", "reset", "reset-before-request", "connect-failure", "envoy-ratelimited"),
+    *("retriable-4xx", "refused-stream", "retriable-status-codes", "retriable-headers", "http3-post-connect-failure"),
+    *("cancelled", "deadline-exceeded", "internal", "resource-exhausted", "unavailable"),
+)
+
+
+def parts_of(spec: TrafficPolicySpec) -> dict[str, Any]:
+    parts: dict[str, Any] = {}
+    request = None
+    if spec.timeouts is not None:
+        request = duration("timeouts.request", spec.timeouts.request)
+        parts["timeouts"] = (request, duration("timeouts.streamIdle", spec.timeouts.stream_idle))
+    if spec.retry is not None:
+        parts["retry"] = retry(spec.retry, request)
+    if spec.header_modifiers is not None:
+        modifiers = {"request": spec.header_modifiers.request, "response": spec.header_modifiers.response}
+        parts["header_modifiers"] = tuple(
+            headers(f"headerModifiers.{name}", change) if change is not None else model.NO_HEADERS
+            for name, change in modifiers.items()
+        )
+    if spec.rate_limit is not None and spec.rate_limit.local is not None:
+        parts["rate_limit"] = rate(spec)
+    if spec.cors is not None:
+        parts["cors"] = cors("cors", spec.cors) if spec.cors.disable is None else None
+    return parts
+
+
+def retry(retries: Retries, request: float | None) -> model.Retry:
+    per_try = duration("retry.perTryTimeout", retries.per_try_timeout)
+    if per_try and request and per_try >= request:
+        raise Unsupported("retry.perTryTimeout must be less than timeouts.request")
+    limits.at_most("retry.retryOn", retries.retry_on, MOST_RETRY_ON)
+    causes = [limits.one_of(f"retry.retryOn[{n}]", cause, RETRY_ON) for n, cause in enumerate(retries.retry_on or ())]
+    return model.Retry(
+        attempts=limits.integer("retry.attempts", retries.attempts, 0, MOST_RETRIES),
+        codes=codes("retry.statusCodes", retries.status_codes),
+        on=(*causes, *(("retriable-status-codes",) if retries.status_codes else ())),
+        per_try=per_try,
+        backoff=duration("retry.backoffBaseInterval", retries.backoff_base_interval, least=LEAST_BACKOFF),
+    )
+
+
+def rate(spec: TrafficPolicySpec) -> model.RateLimit | None:
+    assert spec.rate_limit is not None
+    assert spec.rate_limit.local is not None
+    bucket = spec.rate_limit.local.token_bucket
+    if bucket is None:
+        return None  # set explicitly: no limit here
+    field = "rateLimit.local.tokenBucket"
+    return model.RateLimit(
+        limits.integer(f"{field}.maxTokens", bucket.max_tokens, 1, limits.MOST_COUNT),
+        limits.integer(f"{field}.tokensPerFill", bucket.tokens_per_fill, 1, limits.MOST_COUNT),
+        duration(f"{field}.fillInterval", bucket.fill_interval, least=LEAST_FILL) or 0.0,
+    )

@@ -1,0 +1,85 @@
+"""TrafficPolicies, read one by one: their targets and their settings, or why they can't be used. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from seamark.api.kgateway import PolicySelector, Targets, TrafficPolicy, served
+from seamark.families.gateway.model.policies import TrafficPolicyView
+from seamark.families.gateway.rules.policyparts import parts_of
+from seamark.families.gateway.values import limits
+from seamark.families.gateway.values.limits import Unsupported
+from seamark.gatewayapi.references import invalid_reference
+from seamark_runtime.api.gateway import GROUP, Gateway, GRPCRoute, HTTPRoute, ListenerSet
+from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.untrusted.patterns import Pattern
+from seamark_runtime.view import View
+
+TARGET_KINDS: dict[str, type[Object]] = {
+    "Gateway": Gateway,
+    "ListenerSet": ListenerSet,
+    "HTTPRoute": HTTPRoute,
+    "GRPCRoute": GRPCRoute,
+}
+MOST_TARGETS, MOST_LABELS = 16, 16
+UNKNOWN_FIELD = Pattern(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?(.*)`)?")
+
+
+def unusable_policy(view: View, key: Key) -> str:
+    """Why a rule can't have this policy as an extension; empty when it can."""
+    policy = view.intent(TrafficPolicy, key)
+    if policy is None or policy.deleting:
+        return f"TrafficPolicy {key.name} does not exist"
+    problem = read_policy(policy).problem
+    return f"TrafficPolicy {key.name} can't be used: {problem}" if problem else ""
+
+
+def read_policy(policy: TrafficPolicy) -> TrafficPolicyView:
+    """The policy by itself: whether its targets exist is not checked."""
+    spec = policy.spec or {}
+    targets, problem = Targets(), ""
+    try:
+        targets = targets_of(spec)
+        parts = parts_of(served(spec))
+    except (msgspec.ValidationError, Unsupported) as error:
+        parts, problem = {}, plain(str(error))
+    named = []
+    for number, target in enumerate(targets.target_refs or ()):
+        if target.group != GROUP or target.kind not in TARGET_KINDS:
+            problem = problem or f"targetRefs: a {limits.shown(target.kind)} can't have a TrafficPolicy"
+        elif invalid := invalid_reference(f"targetRefs[{number}]", target.name):
+            problem = problem or invalid
+        else:
+            named.append((target.kind, Key(policy.metadata.namespace, target.name), target.section_name or ""))
+    return TrafficPolicyView(
+        key=policy.key,
+        created=policy.metadata.creation_timestamp or "",
+        targets=tuple(named),
+        selectors=tuple(map(selector, targets.target_selectors or ())),
+        parts=tuple(parts.items()) if not problem else (),
+        problem=problem,
+    )
+
+
+def targets_of(spec: dict[str, Any]) -> Targets:
+    targets = msgspec.convert(spec, Targets)
+    limits.at_most("targetRefs", targets.target_refs, MOST_TARGETS)
+    limits.at_most("targetSelectors", targets.target_selectors, MOST_TARGETS)
+    for number, selecting in enumerate(targets.target_selectors or ()):
+        limits.at_most(f"targetSelectors[{number}].matchLabels", selecting.match_labels, MOST_LABELS)
+    return targets
+
+
+def selector(selecting: PolicySelector) -> tuple[str, tuple[tuple[str, str], ...], str]:
+    return selecting.kind, tuple(sorted(selecting.match_labels.items())), selecting.section_name or ""
+
+
+def plain(error: str) -> str:
+    """The validator's message, with the field by its own name."""
+    found = UNKNOWN_FIELD.fullmatch(error)
+    if found:
+        where = f"{found[2]}." if found[2] else ""
+        return f"The field {where}{found[1]} is not supported"
+    return error.replace("$.", "")

@@ -1,0 +1,1 @@
+"""TrafficPolicy: timeouts, retries, limits and headers for gateways, listeners, routes and rules."""

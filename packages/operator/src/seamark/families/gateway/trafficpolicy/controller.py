@@ -1,0 +1,70 @@
+"""Two controllers: what a TrafficPolicy means, and its status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seamark.api.kgateway import TrafficPolicy
+from seamark.families.gateway.model.dependencies import Dependencies, nothing_desired
+from seamark.families.gateway.model.policies import NO_PROBLEMS, TrafficPolicyView
+from seamark.families.gateway.policies.state import SeenPolicy
+from seamark.families.gateway.policies.status import status_mode
+from seamark.families.gateway.rules.trafficpolicies import TARGET_KINDS, read_policy
+from seamark.families.gateway.trafficpolicy.reconcile import announce, judge, report_policy, report_targets
+from seamark.families.gateway.trafficpolicy.state import CONDITIONS
+from seamark_runtime.api.gateway import Gateway, GRPCRoute, HTTPRoute, ListenerSet
+from seamark_runtime.api.meta import Key
+from seamark_runtime.calls import Results
+from seamark_runtime.controller import CollectionController, Controller, Declaration, Output, Reads, guarded
+from seamark_runtime.view import View
+
+
+def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
+    return (_read(dependencies), *guarded(dependencies.competing, _status(dependencies)))
+
+
+def _read(dependencies: Dependencies) -> Declaration:
+    return CollectionController(
+        name="trafficpolicies-read",
+        keyed={TrafficPolicy: lambda policy: (policy.key,)},
+        observe=observe_policy,
+        desire=nothing_desired,
+        outputs=(
+            Output(dependencies.traffic_policies, report_policy),
+            Output(dependencies.traffic_targets, report_targets),
+        ),
+        reads=Reads(kinds=(Gateway, HTTPRoute), optional=(TrafficPolicy, GRPCRoute, ListenerSet)),
+    )
+
+
+def observe_policy(view: View, key: Key, _results: Results) -> TrafficPolicyView | None:
+    policy = view.intent(TrafficPolicy, key)
+    if policy is None or policy.deleting:
+        return None
+    found = read_policy(policy)
+    missing = [
+        f"{kind} {target}" for kind, target, _ in found.targets if view.intent(TARGET_KINDS[kind], target) is None
+    ]
+    return replace(found, missing=tuple(missing))
+
+
+def _status(dependencies: Dependencies) -> Declaration:
+    name, results_of = dependencies.options.controller_name, dependencies.policy_results.traffic
+
+    def observe(view: View, policy: TrafficPolicy, _results: Results) -> SeenPolicy:
+        published = (policy.status.ancestors if policy.status is not None else None) or ()
+        results = view.entries(results_of, policy.key)
+        targets = view.entry(dependencies.traffic_targets, policy.key) or NO_PROBLEMS
+        selecting = bool(policy.spec and policy.spec.get("targetSelectors"))
+        return SeenPolicy(name, published, results, targets, selecting)
+
+    return Controller(
+        name="gateway-trafficpolicies",
+        kind=TrafficPolicy,
+        observe=observe,
+        desire=nothing_desired,
+        judge=judge,
+        announce=announce,
+        status=status_mode(name, CONDITIONS),
+        reads=Reads(optional=(TrafficPolicy,), sources=(results_of, dependencies.traffic_targets)),
+    )

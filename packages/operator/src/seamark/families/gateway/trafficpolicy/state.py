@@ -1,0 +1,17 @@
+"""The conditions of a TrafficPolicy. What it is judged from is in `policies.state` and `model.policies`."""
+
+from __future__ import annotations
+
+from seamark.families.gateway.policies.state import POLICY_ACCEPTED
+from seamark_runtime.conditions import ConditionType
+
+POLICY_ATTACHED = ConditionType(
+    "Attached",
+    meaning="How the policy stands among others of the same target",
+    reasons={
+        "Attached": "It holds as it is",
+        "Merged": "Another policy of the same target adds to it",
+        "Overridden": "Other policies of the same target say all that it says",
+    },
+)
+CONDITIONS = (POLICY_ACCEPTED, POLICY_ATTACHED)

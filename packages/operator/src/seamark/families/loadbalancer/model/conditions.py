@@ -1,0 +1,30 @@
+"""Conditions in the status of an object, as far as they are about its current generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from seamark_runtime.api.meta import Condition
+from seamark_runtime.calls import Failed
+from seamark_runtime.errors import Retry
+
+
+def condition_of(obj: Any, name: str) -> Condition | None:
+    """A condition of an object, if the object exists and the condition is about its current generation."""
+    if obj is None:
+        return None
+    conditions: Iterable[Condition] = (obj.status.conditions if obj.status is not None else None) or ()
+    generation = obj.metadata.generation or None
+    current = (condition for condition in conditions if condition.observed_generation == generation)
+    return next((condition for condition in current if condition.type == name), None)
+
+
+def is_true(obj: Any, name: str) -> bool:
+    condition = condition_of(obj, name)
+    return condition is not None and condition.status == "True"
+
+
+def is_transient(failed: Failed) -> bool:
+    """Not a refusal: the edge can't be reached right now, or has answered with Retry-After."""
+    return isinstance(failed.error, Retry)

@@ -1,0 +1,1 @@
+"""Places at the edge: of each, the first claim on it."""

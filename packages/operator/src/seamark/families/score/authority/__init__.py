@@ -1,0 +1,1 @@
+"""Accounts, roles and admission policies of the Score controllers."""

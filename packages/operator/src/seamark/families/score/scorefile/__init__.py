@@ -1,0 +1,1 @@
+"""Score files, as developers write them."""

@@ -1,0 +1,196 @@
+"""A Score file, as developers write it → a Workload. Nothing is lost in silence: what it can't hold is an error.
+
+- Ports, files and volumes are maps there and lists here; the deprecated lists are taken, too.
+- A file's `source` is a path beside the Score file: what it holds becomes part of the Workload.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from seamark.api.score import GROUP, VERSION, Workload
+from seamark_runtime.errors import UserError
+from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
+
+API_VERSION = f"{GROUP}/{VERSION}"
+CONTAINER = (
+    *("image", "command", "args", "variables", "files", "volumes"),
+    *("resources", "livenessProbe", "readinessProbe"),
+)
+FILE = ("target", "mode", "source", "content", "binaryContent", "noExpand")
+VOLUME = ("target", "source", "path", "readOnly")
+
+Json = dict[str, Any]
+
+
+class ScoreFileError(UserError):
+    """What is wrong with a Score file: which file, which field, and what to do."""
+
+
+def read(path: Path) -> Json:
+    """The manifest of the Workload that a file describes."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise ScoreFileError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ScoreFileError(f"{path} is no text") from None
+    return convert(text, path)
+
+
+def convert(text: str, path: Path) -> Json:
+    try:
+        documents = [document for document in decode_all_yaml(text) if document is not None]
+    except Malformed as error:
+        raise ScoreFileError(f"{path}: {error}") from None
+    if len(documents) != 1:
+        raise ScoreFileError(f"{path} has {len(documents)} documents", hint="a Score file describes one workload")
+    try:
+        return _Conversion(path.parent).workload(_map(documents[0], "the file"))
+    except _Fault as fault:
+        raise ScoreFileError(f"{path}: {fault}") from None
+
+
+class _Fault(ValueError):
+    """A field and what is wrong with it."""
+
+
+class _Conversion:
+    """From one Score file; `folder` is where its sources are."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def workload(self, score: Json) -> Json:
+        if "kind" in score:
+            raise _Fault("kind: a Score file has none; a manifest of a Workload goes to `kubectl apply`")
+        _only(score, ("apiVersion", "metadata", "containers", "service", "resources"), "")
+        if score.get("apiVersion") != API_VERSION:
+            raise _Fault(f"apiVersion: it is {score.get('apiVersion')!r}, and must be {API_VERSION}")
+        spec: Json = {"containers": self._each(score.get("containers"), "containers", self._container)}
+        if service := _map(score.get("service", {}), "service"):
+            _only(service, ("ports",), "service")
+            ports = self._each(service.get("ports"), "service.ports", self._port)
+            spec["service"] = {"ports": [{"name": name, **port} for name, port in ports.items()]}
+        if "resources" in score:
+            spec["resources"] = self._each(score["resources"], "resources", self._resource)
+        manifest = {
+            "apiVersion": API_VERSION,
+            "kind": "Workload",
+            "metadata": self._metadata(score.get("metadata")),
+            "spec": spec,
+        }
+        try:
+            msgspec.convert(manifest, Workload)
+        except msgspec.ValidationError as error:
+            message, _, where = str(error).partition(" - at `$.")
+            raise _Fault(f"{where.rstrip('`').removeprefix('spec.')}: {message}") from None
+        return manifest
+
+    def _metadata(self, value: Any) -> Json:
+        metadata = _map(value, "metadata")
+        for name in metadata:
+            if name not in ("name", "namespace", "annotations", "labels"):
+                raise _Fault(f"metadata.{name}: a Workload can't hold it; make it an annotation")
+        if not isinstance(metadata.get("name"), str):
+            raise _Fault("metadata.name: a workload needs a name")
+        return metadata
+
+    def _container(self, value: Json, where: str) -> Json:
+        if "before" in value:
+            raise _Fault(f"{where}.before: an order of containers can't be kept; leave it out, or use one container")
+        _only(value, CONTAINER, where)
+        if value.get("image") == ".":
+            raise _Fault(f"{where}.image: '.' asks for a build; name the image that was built")
+        found = dict(value)
+        for name, entry in (("files", self._file), ("volumes", self._volume)):
+            if name in value:
+                found[name] = self._entries(value[name], f"{where}.{name}", entry)
+        for name in ("livenessProbe", "readinessProbe"):
+            if name in value:
+                found[name] = self._probe(_map(value[name], f"{where}.{name}"), f"{where}.{name}")
+        for name, text in _map(value.get("variables", {}), f"{where}.variables").items():
+            if not isinstance(text, str):
+                raise _Fault(f"{where}.variables.{name}: {text!r} is no text; put it in quotes")
+        return found
+
+    def _entries(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> list[Json]:
+        """A map by target, or the deprecated list."""
+        if isinstance(value, list):
+            return [convert(_map(item, f"{where}[{n}]"), f"{where}[{n}]") for n, item in enumerate(value)]
+        entries = []
+        for target, item in _map(value, where).items():
+            entry = _map(item, f"{where}.{target}")
+            if "target" in entry:
+                raise _Fault(f"{where}.{target}.target: in a map the target is the key")
+            entries.append(convert({"target": target, **entry}, f"{where}.{target}"))
+        return entries
+
+    def _file(self, value: Json, where: str) -> Json:
+        _only(value, FILE, where)
+        if sum(name in value for name in ("source", "content", "binaryContent")) != 1:
+            raise _Fault(f"{where}: exactly one of source, content and binaryContent must be set")
+        found = dict(value)
+        if "source" in found:
+            found |= self._source(str(found.pop("source")), where)
+        return found
+
+    def _source(self, source: str, where: str) -> Json:
+        try:
+            content = (self._folder / source).read_bytes()
+        except OSError as error:
+            raise _Fault(f"{where}.source: {source}: {error.strerror}") from None
+        try:
+            return {"content": content.decode()}
+        except UnicodeDecodeError:
+            return {"binaryContent": base64.b64encode(content).decode()}
+
+    def _volume(self, value: Json, where: str) -> Json:
+        _only(value, VOLUME, where)
+        return value
+
+    def _probe(self, value: Json, where: str) -> Json:
+        _only(value, ("httpGet", "exec"), where)
+        if len(value) != 1:
+            raise _Fault(f"{where}: exactly one of httpGet and exec must be set")
+        if "httpGet" not in value:
+            return value
+        get = _map(value["httpGet"], f"{where}.httpGet")
+        _only(get, ("host", "scheme", "path", "port", "httpHeaders"), f"{where}.httpGet")
+        headers = {"headers": get["httpHeaders"]} if "httpHeaders" in get else {}
+        return {"httpGet": {name: field for name, field in get.items() if name != "httpHeaders"} | headers}
+
+    def _port(self, value: Json, where: str) -> Json:
+        _only(value, ("port", "protocol", "targetPort"), where)
+        return value
+
+    def _resource(self, value: Json, where: str) -> Json:
+        _only(value, ("type", "class", "id", "metadata", "params"), where)
+        _only(_map(value.get("metadata", {}), f"{where}.metadata"), ("annotations",), f"{where}.metadata")
+        return value
+
+    def _each(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> Json:
+        return {
+            name: convert(_map(item, f"{where}.{name}"), f"{where}.{name}") for name, item in _map(value, where).items()
+        }
+
+
+def _map(value: Any, where: str) -> Json:
+    if not isinstance(value, dict):
+        raise _Fault(f"{where}: it must be a map, and is {'missing' if value is None else repr(value)}")
+    for name in value:
+        if not isinstance(name, str):
+            raise _Fault(f"{where}: the key {name!r} is no text; put it in quotes")
+    return value
+
+
+def _only(value: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for name in value:
+        if name not in known:
+            place = f"{where}.{name}" if where else name
+            raise _Fault(f"{place}: unknown field; the known ones are {', '.join(known)}")

@@ -1,0 +1,231 @@
+"""Every way into a Workload that stands in the cluster, as an entry: routes, Ingresses, load balancers, its Service.
+
+- A URL counts when its server has confirmed it: a route by its parent's status and its Gateway's, an Ingress and
+  a load balancer by their addresses. Whether it also responds is not tested here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seamark.api.score import Exposure
+from seamark.families.score.workloadexposure.state import Seen
+from seamark_runtime.api.core import LoadBalancerIngress, Service
+from seamark_runtime.api.gateway import BackendRef, Gateway, HTTPRoute, Listener, RouteParentStatus
+from seamark_runtime.api.meta import Condition, Key
+from seamark_runtime.api.networking import Ingress, IngressBackend
+from seamark_runtime.conditions import FALSE, TRUE
+
+SCHEMES = {80: "http", 8080: "http", 443: "https", 8443: "https", 50051: "grpc"}
+HINTS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC", "tcp": "TCP"}
+NAMES = ("http", "https", "grpc")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+ROUTE, INGRESS, LOAD_BALANCER, SERVICE = 100, 90, 50, 0  # priorities
+
+
+@dataclass(frozen=True)
+class Place:
+    """One way in: where it is, and the entry without whether it answers. `named`: it needs an answer in DNS first."""
+
+    host: str
+    port: int
+    scheme: str
+    path: str
+    entry: Exposure
+    named: bool = False
+
+
+def places(seen: Seen) -> list[Place]:
+    """Each URL once; secure ones before others of the same priority."""
+    found = [*_routes(seen), *_ingresses(seen), *_load_balancers(seen), *_service(seen)]
+    once = {place.entry.url: place for place in reversed(found)}
+    return sorted(once.values(), key=lambda place: (-place.entry.priority, place.scheme != "https", place.entry.url))
+
+
+def place(scheme: str, host: str, port: int, priority: int, path: str = "") -> Place:
+    address = _address(host)
+    path = "" if path == "/" else path
+    netloc = f"[{host}]" if address is not None and address.version == 6 else host
+    url = f"{scheme}://{netloc}{'' if DEFAULT_PORTS.get(scheme) == port else f':{port}'}{path}"
+    scope = "VPC" if address is not None and not address.is_global else "Public"
+    entry = Exposure(url=url, priority=priority, scope=scope, scheme_hint=HINTS.get(scheme, "OTHER"))
+    return Place(host, port, scheme, path or "/", entry, named=address is None)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+# ---- routes
+
+
+def _routes(seen: Seen) -> Iterator[Place]:
+    for route in seen.routes:
+        for parent in accepted(route):
+            gateway = seen.gateways.get(gateway_key(route, parent))
+            if gateway is not None and programmed(gateway):
+                yield from _routed(seen, route, parent, gateway)
+
+
+def _routed(seen: Seen, route: HTTPRoute, parent: RouteParentStatus, gateway: Gateway) -> Iterator[Place]:
+    paths = list(_paths(seen, route))
+    for host in route.spec.hostnames or ("",):
+        for listener in gateway.spec.listeners:
+            if parent.parent_ref.section_name not in (None, listener.name) or not serves(gateway, listener, host):
+                continue
+            port = fronted(seen.fronts.get(gateway.key, ()), listener.port)
+            for path in paths:
+                yield place(listener.protocol.lower(), host or listener.hostname, port, ROUTE, path)
+
+
+def fronted(fronts: tuple[Service, ...], port: int) -> int:
+    """The port at which a listener is reached: its own, unless the load balancer before the Gateway has another."""
+    return next((found for front in fronts for _, found in balanced(front, port)), port)
+
+
+def _paths(seen: Seen, route: HTTPRoute) -> Iterator[str]:
+    """Where its rules lead to the Service; the first way of a rule stands for it."""
+    for rule in route.spec.rules:
+        if seen.exposure.key in {backend_key(route, backend) for backend in rule.backend_refs}:
+            match = next(iter(rule.matches or ()), None)
+            yield match.path.value if match is not None and match.path is not None else "/"
+
+
+def backend_key(route: HTTPRoute, backend: BackendRef) -> Key:
+    return Key(backend.namespace or route.metadata.namespace, backend.name)
+
+
+def accepted(route: HTTPRoute) -> list[RouteParentStatus]:
+    """The parents that have taken the route as it is now, and found all that it refers to."""
+    found = []
+    for parent in (route.status.parents if route.status else None) or ():
+        by_type = {condition.type: condition for condition in parent.conditions}
+        if _now(by_type.get("Accepted"), route.metadata.generation) and not _is_false(by_type.get("ResolvedRefs")):
+            found.append(parent)
+    return found
+
+
+def programmed(gateway: Gateway) -> bool:
+    by_type = {condition.type: condition for condition in (gateway.status.conditions if gateway.status else ())}
+    return _now(by_type.get("Programmed"), gateway.metadata.generation)
+
+
+def _now(condition: Condition | None, generation: int) -> bool:
+    return condition is not None and condition.status == TRUE and condition.observed_generation in (None, generation)
+
+
+def _is_false(condition: Condition | None) -> bool:
+    return condition is not None and condition.status == FALSE
+
+
+def gateway_key(route: HTTPRoute, parent: RouteParentStatus) -> Key:
+    return Key(parent.parent_ref.namespace or route.metadata.namespace, parent.parent_ref.name)
+
+
+def serves(gateway: Gateway, listener: Listener, host: str) -> bool:
+    """Whether requests for this host come in by this listener. Without a host, the listener's own is the one."""
+    if listener.protocol not in ("HTTP", "HTTPS"):
+        return False
+    statuses = {status.name: status for status in (gateway.status.listeners if gateway.status else None) or ()}
+    if (status := statuses.get(listener.name)) and any(
+        condition.type == "Programmed" and condition.status == FALSE for condition in status.conditions
+    ):
+        return False
+    if not host:
+        return bool(listener.hostname) and not listener.hostname.startswith("*")
+    return listener.hostname in ("", host) or (
+        listener.hostname.startswith("*.") and host.endswith(listener.hostname[1:])
+    )
+
+
+# ---- Ingresses, load balancers, the Service
+
+
+def _ingresses(seen: Seen) -> Iterator[Place]:
+    for ingress in seen.ingresses:
+        secure = {host for tls in ingress.spec.tls or () for host in tls.hosts or ()}
+        for host, path in _ways(ingress, seen.exposure.metadata.name):
+            scheme = "https" if host in secure else "http"
+            for address in addresses(ingress):
+                yield place(scheme, host or address.hostname or address.ip, DEFAULT_PORTS[scheme], INGRESS, path)
+
+
+def _ways(ingress: Ingress, service: str) -> Iterator[tuple[str, str]]:
+    """(host, path) of what leads to a Service."""
+    for rule in ingress.spec.rules or ():
+        for path in rule.http.paths if rule.http else ():
+            if _leads_to(path.backend, service):
+                yield rule.host, path.path
+                break
+    if ingress.spec.default_backend is not None and _leads_to(ingress.spec.default_backend, service):
+        yield "", "/"
+
+
+def _leads_to(backend: IngressBackend, service: str) -> bool:
+    return backend.service is not None and backend.service.name == service
+
+
+def leads_to(ingress: Ingress) -> set[str]:
+    """The Services that an Ingress leads to."""
+    backends = [path.backend for rule in ingress.spec.rules or () if rule.http for path in rule.http.paths]
+    backends += [ingress.spec.default_backend] if ingress.spec.default_backend else []
+    return {backend.service.name for backend in backends if backend.service is not None}
+
+
+def addresses(balanced: Ingress | Service) -> tuple[LoadBalancerIngress, ...]:
+    found = (balanced.status.load_balancer.ingress if balanced.status else None) or ()
+    return tuple(address for address in found if address.hostname or address.ip)
+
+
+def load_balancers(seen: Seen) -> list[Service]:
+    return [service for service in seen.services if service.spec is not None and service.spec.type == "LoadBalancer"]
+
+
+def _load_balancers(seen: Seen) -> Iterator[Place]:
+    for service in load_balancers(seen):
+        for port in ((service.spec.ports if service.spec else None) or ())[:1]:
+            scheme = scheme_of(port.name, port.port, port.protocol)
+            for host, number in balanced(service, port.port):
+                yield place(scheme, host, number, LOAD_BALANCER)
+
+
+def balanced(service: Service, port: int) -> list[tuple[str, int]]:
+    """Where a port of a load balancer is reached, by what its status says.
+
+    A load balancer may give each port another number outside; then its status has them all, in the order of the ports.
+    """
+    if service.spec is None or service.spec.type != "LoadBalancer":
+        return []
+    inside = [service_port.port for service_port in service.spec.ports or () if service_port.protocol == "TCP"]
+    outside = [
+        (address.hostname or address.ip, outer.port) for address in addresses(service) for outer in address.ports or ()
+    ]
+    if len(outside) == len(inside) and port in inside:
+        return [outside[inside.index(port)]]
+    return [(address.hostname or address.ip, port) for address in addresses(service)]
+
+
+def _service(seen: Seen) -> Iterator[Place]:
+    if seen.service is None or seen.service.spec is None:
+        return
+    metadata = seen.service.metadata
+    host = f"{metadata.name}.{metadata.namespace}.svc.cluster.local"
+    for port in (seen.service.spec.ports or ())[:1]:
+        scheme = scheme_of(port.name, port.port, port.protocol)
+        hint = HINTS.get(scheme, "OTHER")
+        url = f"{scheme}://{host}:{port.port}"
+        entry = Exposure(url=url, priority=SERVICE, scope="ClusterLocal", scheme_hint=hint)
+        yield Place(host, port.port, scheme, "/", entry)
+
+
+def scheme_of(name: str, port: int, protocol: str) -> str:
+    """By the port's name, else by its number: nothing else in a Score file shows it."""
+    if protocol == "UDP":
+        return "udp"
+    named = next((scheme for scheme in NAMES if name == scheme or name.startswith(f"{scheme}-")), "")
+    return named or ("http" if name == "web" else SCHEMES.get(port, "tcp"))

@@ -1,0 +1,151 @@
+"""What the status of a WorkloadExposure is judged from, all of its conditions, and the attempts to reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from seamark.api.dns import DNSEndpoint
+from seamark.api.score import WorkloadExposure, WorkloadPlan
+from seamark.families.score.model.options import Pace
+from seamark.families.score.model.planvalues import NOTHING, PlanValues, Unfit, read
+from seamark.families.score.model.runtime import Rendered
+from seamark_runtime.api.apps import Deployment, StatefulSet
+from seamark_runtime.api.core import Pod, Service
+from seamark_runtime.api.gateway import Gateway, HTTPRoute
+from seamark_runtime.api.meta import Key
+from seamark_runtime.api.networking import Ingress
+from seamark_runtime.calls import Results
+from seamark_runtime.conditions import ConditionType
+
+AVAILABLE = ConditionType(
+    "Available",
+    meaning="All replicas of this generation run",
+    reasons={
+        "Running": "All replicas are available",
+        "Provisioning": "Replicas of this generation are on their way",
+        "Degraded": "Some or all replicas are not available",
+        "Refused": "The API server refused what was rendered; the message has its words",
+        "QuotaExceeded": "A quota of the namespace is used up",
+        "PermissionDenied": "The runtime may not make what was rendered",
+        "PolicyViolation": "A policy of the cluster forbids what was rendered",
+    },
+)
+PROVISIONING = ConditionType(
+    "Provisioning",
+    meaning="This generation is being rolled out (True is bad news)",
+    reasons={"RollingOut": "Replicas of this generation are on their way", "RolledOut": "Nothing is under way"},
+)
+DEGRADED = ConditionType(
+    "Degraded",
+    meaning="It was rolled out, and does not run as it should (True is bad news)",
+    reasons={
+        "ReplicasMissing": "Some or all replicas are not available",
+        "Unreachable": "The endpoint did not answer",
+        "Refused": "The API server refused what was rendered",
+        "AsItShould": "Nothing is wrong",
+    },
+)
+INGRESS_PENDING = ConditionType(
+    "IngressPending",
+    meaning="An Ingress or a route is not served (True is bad news)",
+    reasons={
+        "RouteNotServed": "The Gateway does not serve the route yet",
+        "IngressNotServed": "The Ingress has no address yet",
+        "Refused": "The API server refused the route; the message has its words",
+        "Served": "Every Ingress and route is served, or there is none",
+    },
+)
+LB_PENDING = ConditionType(
+    "LBPending",
+    meaning="A load balancer has no address (True is bad news)",
+    reasons={
+        "NoAddress": "Nobody has given the Service an address yet",
+        "Addressed": "Every load balancer has an address, or there is none",
+    },
+)
+DNS_NOT_READY = ConditionType(
+    "DNSNotReady",
+    meaning="A host name has no answer in DNS (True is bad news)",
+    reasons={
+        "NoAnswer": "A host name was looked up, and there was no answer",
+        "RecordNotReady": "The DNSEndpoint with the name is not ready",
+        "NotAskedYet": "A host name was not looked up yet",
+        "Answered": "Every host name has an answer, or there is none",
+    },
+)
+READY = ConditionType(
+    "Ready",
+    meaning="It runs, and nothing of the others is bad news",
+    reasons={
+        "Running": "All is as it should be",
+        "Available": "Not all replicas of this generation run",
+        "Provisioning": "This generation is being rolled out",
+        "Degraded": "It does not run as it should",
+        "LBPending": "A load balancer has no address",
+        "IngressPending": "An Ingress or a route is not served",
+        "DNSNotReady": "A host name has no answer in DNS",
+    },
+)
+CONDITIONS = (READY, AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Everything that the status of an exposure is judged from."""
+
+    exposure: WorkloadExposure
+    plan: WorkloadPlan | None
+    rendered: Rendered | None
+    rollout: Deployment | StatefulSet | None
+    service: Service | None = None  # the one that was rendered
+    services: tuple[Service, ...] = ()  # all that select its pods, with that one
+    ingresses: tuple[Ingress, ...] = ()  # those with its Service as a backend
+    routes: tuple[HTTPRoute, ...] = ()  # likewise
+    gateways: Mapping[Key, Gateway] = field(default_factory=dict)  # the parents of these routes
+    fronts: Mapping[Key, tuple[Service, ...]] = field(default_factory=dict)  # the Services in front of those Gateways
+    records: tuple[DNSEndpoint, ...] = ()  # with the host names of its endpoints
+    pods: tuple[Pod, ...] = ()
+    results: Results = field(default_factory=Results)
+    resolves: bool = False  # whether host names are looked up
+    probes: bool = False  # whether endpoints are tried at all
+    inside: bool = False  # whether cluster-local endpoints can be tried from here
+    pace: Pace = field(default_factory=Pace)
+
+    def records_of(self, host: str) -> list[DNSEndpoint]:
+        """Records of the Workload's own namespace: records of others are not related to it."""
+        return self._by_host.get(host, [])
+
+    @cached_property
+    def _by_host(self) -> Mapping[str, list[DNSEndpoint]]:
+        """Made once: a record may have thousands of names, and a Workload thousands of hosts."""
+        found: dict[str, list[DNSEndpoint]] = {}
+        for record in self.records:
+            for name in {endpoint.dns_name.rstrip(".") for endpoint in record.spec.endpoints}:
+                found.setdefault(name, []).append(record)
+        return found
+
+    @cached_property
+    def values(self) -> PlanValues | Unfit:
+        """What is to run; Unfit where this runtime can't read it."""
+        return read(self.plan) if self.plan is not None else NOTHING
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One attempt to get a response, by a scheme."""
+
+    host: str
+    port: int
+    scheme: str = "tcp"
+    path: str = "/"
+    replicas: int = 0  # how many run: when that changes, it is tried again at once
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """One attempt to find the address of a host name."""
+
+    host: str
+    record: str = ""  # the state of its record: when that changes, it is looked up again at once

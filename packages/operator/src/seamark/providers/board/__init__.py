@@ -1,0 +1,1 @@
+"""Boards for greetings: the protocol, and boards of this process."""

@@ -1,0 +1,134 @@
+"""TrafficPolicies: what is refused, what goes before what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from seamark.api.kgateway import served
+from seamark.families.gateway.model.policies import TrafficPolicyView
+from seamark.families.gateway.model.routes import AttachedRoute
+from seamark.families.gateway.rules.policyparts import parts_of
+from seamark.families.gateway.rules.trafficpolicies import plain
+from seamark.families.gateway.translation.state import AppliedPolicy
+from seamark.families.gateway.translation.trafficpolicies import PolicyTable, merge_traffic_policies
+from seamark.families.gateway.values.limits import Unsupported
+from seamark_edge.dataplane.model import Retry
+from seamark_runtime.api.meta import Key
+from tests.unit.operator.families.gateway.given import LISTENER, given, origin, route
+
+GATEWAY = Key("default", "gateway")
+
+
+def policy(name: str, *targets: tuple[str, str, str], created: str = "", **spec: Any) -> TrafficPolicyView:
+    named = tuple((kind, Key("default", target), section) for kind, target, section in targets)
+    parts = tuple(parts_of(served(spec)).items())
+    return TrafficPolicyView(Key("default", name), created or f"2026-01-01T00:00:0{len(name)}Z", named, (), parts)
+
+
+def effect(*policies: TrafficPolicyView, attached: AttachedRoute | None = None) -> tuple[AppliedPolicy, dict[str, str]]:
+    attached = attached or route("a")
+    applied, conditions = merge_traffic_policies(given(attached).gateway, [attached], PolicyTable(policies))
+    reasons = {key.name: " ".join(f"{c.type}/{c.reason}" for c in found) for key, found in conditions.items()}
+    return applied.get((attached.route.origin, 0, LISTENER), AppliedPolicy()), reasons
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"extAuth": {}}, "The field extAuth is not supported"),
+        ({"rateLimit": {"global": {}}}, "The field rateLimit.global is not supported"),
+        ({"timeouts": {"request": "soon"}}, "timeouts.request: 'soon' is no duration"),
+        ({"retry": {"perTryTimeout": "5s"}, "timeouts": {"request": "2s"}}, "retry.perTryTimeout must be less"),
+        (
+            {"rateLimit": {"local": {"tokenBucket": {"maxTokens": 1, "fillInterval": "10ms"}}}},
+            "rateLimit.local.tokenBucket.fillInterval must be 50ms or more",
+        ),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(spec: dict[str, Any], message: str) -> None:
+    with pytest.raises((msgspec.ValidationError, Unsupported)) as refused:
+        parts_of(served(spec))
+    assert plain(str(refused.value)).startswith(message)
+
+
+def test_a_route_precedes_its_gateway_field_by_field() -> None:
+    """Policies rule 3."""
+    whole = policy("gateway", ("Gateway", "gateway", ""), timeouts={"request": "9s"}, retry={"attempts": 3})
+    own = policy("route", ("HTTPRoute", "a", ""), timeouts={"request": "2s"})
+    applied, reasons = effect(whole, own)
+    assert applied.timeout == 2
+    assert applied.retry == Retry(3)
+    assert reasons == {"gateway": "Accepted/Valid Attached/Merged", "route": "Accepted/Valid Attached/Merged"}
+
+
+def test_a_listener_precedes_its_gateway() -> None:
+    whole = policy("gateway", ("Gateway", "gateway", ""), timeouts={"request": "9s"})
+    section = policy("listener", ("Gateway", "gateway", "http"), timeouts={"request": "3s"})
+    assert effect(whole, section)[0].timeout == 3
+
+
+def test_a_rule_by_its_name_precedes_its_route() -> None:
+    attached = route("a")
+    named = replace(attached.route, rules=(replace(attached.route.rules[0], name="first"),))
+    whole = policy("route", ("HTTPRoute", "a", ""), timeouts={"request": "9s"})
+    rule = policy("rule", ("HTTPRoute", "a", "first"), timeouts={"request": "1s"})
+    assert effect(whole, rule, attached=replace(attached, route=named))[0].timeout == 1
+
+
+def test_an_extension_precedes_everything() -> None:
+    attached = route("a")
+    extended = replace(attached.route.rules[0], extensions=(Key("default", "ext"),))
+    whole = policy("route", ("HTTPRoute", "a", ""), timeouts={"request": "9s"})
+    extension = policy("ext", timeouts={"request": "4s"})
+    with_extension = replace(attached, route=replace(attached.route, rules=(extended,)))
+    assert effect(whole, extension, attached=with_extension)[0].timeout == 4
+
+
+def test_on_one_level_the_oldest_precedes_and_the_other_reports_it() -> None:
+    old = policy("old", ("HTTPRoute", "a", ""), created="2025", timeouts={"request": "1s"})
+    new = policy("new", ("HTTPRoute", "a", ""), created="2026", timeouts={"request": "2s"})
+    applied, reasons = effect(new, old)
+    assert applied.timeout == 1
+    assert reasons == {"old": "Accepted/Valid Attached/Attached", "new": "Accepted/Valid Attached/Overridden"}
+
+
+def test_labels_choose_routes_of_the_policys_own_namespace() -> None:
+    labelled = replace(route("a").route, labels=(("app", "shop"),))
+    chosen = TrafficPolicyView(
+        Key("default", "p"), "", (), (("HTTPRoute", (("app", "shop"),), ""),), (("timeouts", (5.0, None)),)
+    )
+    assert effect(chosen, attached=replace(route("a"), route=labelled))[0].timeout == 5
+    assert effect(chosen)[0] == AppliedPolicy()
+    elsewhere = replace(chosen, key=Key("other", "p"))
+    assert effect(elsewhere, attached=replace(route("a"), route=labelled))[0] == AppliedPolicy()
+
+
+def test_a_missing_target_is_in_the_message_for_those_that_are_there() -> None:
+    partly = replace(policy("p", ("HTTPRoute", "a", ""), timeouts={"request": "1s"}), missing=("HTTPRoute default/b",))
+    attached = route("a")
+    _, conditions = merge_traffic_policies(given(attached).gateway, [attached], PolicyTable([partly]))
+    assert conditions[partly.key][0].message == "Policy is accepted; not found: HTTPRoute default/b"
+    assert origin("a") == attached.route.origin
+
+
+def selecting(name: str, **labels: str) -> TrafficPolicyView:
+    """A policy for every HTTPRoute of its namespace with these labels."""
+    chosen = ("HTTPRoute", tuple(sorted(labels.items())), "")
+    return replace(policy(name, timeouts={"request": "2s"}), selectors=(chosen,))
+
+
+def test_an_object_meets_only_policies_whose_labels_it_has() -> None:
+    """A thousand policies that select others cost a route nothing."""
+    mine = [selecting("all"), selecting("one", app="web"), selecting("both", app="web", tier="front")]
+    others = [selecting(f"other-{number}", app=f"other-{number}") for number in range(1000)]
+    table = PolicyTable([*mine, *others])
+    found = table.about("HTTPRoute", Key("default", "a"), "", {"app": "web", "tier": "front"})
+    assert {policy.key.name for policy in found} == {"all", "one", "both"}
+    assert {policy.key.name for policy in table.about("HTTPRoute", Key("default", "a"), "", {})} == {"all"}
+    assert table.about("HTTPRoute", Key("elsewhere", "a"), "", {"app": "web"}) == []
+    met = [len(each) for each in table._selecting.values()]
+    assert max(met) == 2

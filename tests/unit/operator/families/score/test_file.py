@@ -1,0 +1,177 @@
+"""A Score file becomes a Workload, with nothing lost in silence (docs/guides/score.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from seamark.families.score.scorefile.conversion import ScoreFileError, read
+
+FULL = """
+apiVersion: score.dev/v1b1
+metadata:
+  name: hello
+  annotations: {k8s.score.dev/kind: StatefulSet}
+containers:
+  main:
+    image: nginx:1.27
+    command: [/bin/sh]
+    args: [-c, "echo hi"]
+    variables: {DB: "${resources.db.host}", PRICE: "$$5"}
+    files:
+      /etc/app.conf: {content: "name=${metadata.name}", mode: "0644"}
+      /etc/raw: {source: raw.txt, noExpand: true}
+      /etc/logo: {source: logo.bin}
+      /etc/key: {binaryContent: aGVsbG8=}
+    volumes:
+      /data: {source: "${resources.vol}", path: sub, readOnly: true}
+    resources:
+      limits: {cpu: "2", memory: 1Gi}
+      requests: {cpu: 100m, memory: 64M}
+    livenessProbe: {exec: {command: ["true"]}}
+    readinessProbe:
+      httpGet: {host: a, scheme: HTTP, path: /ok, port: 8080, httpHeaders: [{name: A, value: b}]}
+service:
+  ports:
+    web: {port: 80, targetPort: 8080}
+    dns: {port: 53, protocol: UDP}
+resources:
+  db: {type: postgres, class: large, id: shared.db, metadata: {annotations: {a: b}}, params: {x: [1, {y: 2}]}}
+  vol: {type: volume}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "raw.txt").write_text("${not.expanded} ä")
+    (tmp_path / "logo.bin").write_bytes(b"\xff\xfe\x00")
+    return tmp_path
+
+
+def converted(folder: Path, text: str) -> dict[str, Any]:
+    path = folder / "score.yaml"
+    path.write_text(text)
+    return read(path)
+
+
+def test_every_field_of_a_full_file_is_in_the_workload(folder: Path) -> None:
+    assert converted(folder, FULL) == {
+        "apiVersion": "score.dev/v1b1",
+        "kind": "Workload",
+        "metadata": {"name": "hello", "annotations": {"k8s.score.dev/kind": "StatefulSet"}},
+        "spec": {
+            "containers": {
+                "main": {
+                    "image": "nginx:1.27",
+                    "command": ["/bin/sh"],
+                    "args": ["-c", "echo hi"],
+                    "variables": {"DB": "${resources.db.host}", "PRICE": "$$5"},
+                    "files": [
+                        {"target": "/etc/app.conf", "content": "name=${metadata.name}", "mode": "0644"},
+                        {"target": "/etc/raw", "content": "${not.expanded} ä", "noExpand": True},
+                        {"target": "/etc/logo", "binaryContent": "//4A"},
+                        {"target": "/etc/key", "binaryContent": "aGVsbG8="},
+                    ],
+                    "volumes": [{"target": "/data", "source": "${resources.vol}", "path": "sub", "readOnly": True}],
+                    "resources": {
+                        "limits": {"cpu": "2", "memory": "1Gi"},
+                        "requests": {"cpu": "100m", "memory": "64M"},
+                    },
+                    "livenessProbe": {"exec": {"command": ["true"]}},
+                    "readinessProbe": {
+                        "httpGet": {
+                            "host": "a",
+                            "scheme": "HTTP",
+                            "path": "/ok",
+                            "port": 8080,
+                            "headers": [{"name": "A", "value": "b"}],
+                        }
+                    },
+                }
+            },
+            "service": {
+                "ports": [
+                    {"name": "web", "port": 80, "targetPort": 8080},
+                    {"name": "dns", "port": 53, "protocol": "UDP"},
+                ]
+            },
+            "resources": {
+                "db": {
+                    "type": "postgres",
+                    "class": "large",
+                    "id": "shared.db",
+                    "metadata": {"annotations": {"a": "b"}},
+                    "params": {"x": [1, {"y": 2}]},
+                },
+                "vol": {"type": "volume"},
+            },
+        },
+    }
+
+
+def test_the_deprecated_lists_are_taken_too(folder: Path) -> None:
+    listed = yaml.safe_load(FULL)
+    main = listed["containers"]["main"]
+    for name in ("files", "volumes"):
+        main[name] = [{"target": target, **entry} for target, entry in main[name].items()]
+    assert converted(folder, yaml.safe_dump(listed, sort_keys=False)) == converted(folder, FULL)
+
+
+MINIMAL = {"apiVersion": "score.dev/v1b1", "metadata": {"name": "a"}, "containers": {"main": {"image": "a"}}}
+
+
+def main(**more: Any) -> dict[str, Any]:
+    return {**MINIMAL, "containers": {"main": {"image": "a", **more}}}
+
+
+FAULTY: dict[str, tuple[dict[str, Any], str]] = {
+    "another version": ({**MINIMAL, "apiVersion": "score.dev/v1"}, "apiVersion: it is 'score.dev/v1'"),
+    "a manifest": ({**MINIMAL, "kind": "Workload"}, "kind: a Score file has none"),
+    "no name": ({**MINIMAL, "metadata": {}}, "metadata.name: a workload needs a name"),
+    "metadata of one's own": ({**MINIMAL, "metadata": {"name": "a", "team": "x"}}, "metadata.team: a Workload can't"),
+    "no containers": ({**MINIMAL, "containers": None}, "containers: it must be a map, and is missing"),
+    "a field that nobody knows": (main(imagee="a"), "containers.main.imagee: unknown field"),
+    "an order of containers": (main(before={"other": {}}), "containers.main.before: an order of containers"),
+    "a build": (main(image="."), "containers.main.image: '.' asks for a build"),
+    "a number as a variable": (main(variables={"PORT": 80}), "containers.main.variables.PORT: 80 is no text"),
+    "a file from nowhere": (main(files={"/a": {}}), "containers.main.files./a: exactly one of"),
+    "a file that is not there": (
+        main(files={"/a": {"source": "x"}}),
+        "files./a.source: x: No such file",
+    ),
+    "a target twice": (main(files={"/a": {"target": "/b", "content": ""}}), "in a map the target is the key"),
+    "two probes in one": (
+        main(livenessProbe={"httpGet": {"port": 1, "path": ""}, "exec": {"command": ["a"]}}),
+        "containers.main.livenessProbe: exactly one of",
+    ),
+    "a port that is none": ({**MINIMAL, "service": {"ports": {"web": {"port": 70000}}}}, "service.ports"),
+    "a list of ports": ({**MINIMAL, "service": {"ports": [{"port": 80}]}}, "service.ports: it must be a map"),
+    "a quantity": (main(resources={"limits": {"cpu": "zzz"}}), "resources.limits"),
+    "a resource without a type": ({**MINIMAL, "resources": {"db": {}}}, "resources"),
+    "a resource's metadata": (
+        {**MINIMAL, "resources": {"db": {"type": "dns", "metadata": {"labels": {}}}}},
+        "resources.db.metadata.labels: unknown field",
+    ),
+}
+
+
+@pytest.mark.parametrize(("score", "message"), FAULTY.values(), ids=FAULTY)
+def test_what_a_workload_can_not_hold_is_an_error_with_the_name_of_the_field(
+    folder: Path, score: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ScoreFileError) as raised:
+        converted(folder, yaml.safe_dump(score))
+    assert message in raised.value.message
+    assert str(folder / "score.yaml") in raised.value.message
+
+
+def test_a_file_that_is_no_yaml_or_not_there_is_an_error_of_one_line(folder: Path) -> None:
+    with pytest.raises(ScoreFileError, match="not valid YAML"):
+        converted(folder, "a: [")
+    with pytest.raises(ScoreFileError, match="No such file"):
+        read(folder / "other.yaml")
+    with pytest.raises(ScoreFileError, match="has 2 documents"):
+        converted(folder, "a: 1\n---\nb: 2")
