@@ -13,10 +13,26 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from seamark_runtime.clock import LoopClock
-
 V = TypeVar("V")
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class LoopClock:
+    """The running loop's time, with a wall clock that started at `epoch`. For deterministic loops."""
+
+    def __init__(self, epoch: datetime) -> None:
+        self._epoch = epoch
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def boottime(self) -> float:
+        return self.monotonic()
+
+    def wall(self) -> datetime:
+        return datetime.fromtimestamp(self._epoch.timestamp() + self.monotonic(), UTC)
+
+
 CLOCK = LoopClock(EPOCH)
 
 

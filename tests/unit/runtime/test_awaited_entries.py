@@ -28,7 +28,7 @@ def judged_from_reports(takes: float) -> tuple[Declaration, ...]:
         await asyncio.sleep(takes)
 
     def judge(answered: bool) -> GreetingStatus:
-        ready = READY.true("Ready") if answered else READY.not_yet("Pending", "nobody has answered yet")
+        ready = READY.true("Ready") if answered else READY.not_yet("Pending", "no response yet")
         return GreetingStatus(conditions=(PUBLISHED.true("Published"), POSTED.true("NoBoard"), ready))
 
     group = CollectionController(

@@ -1,4 +1,4 @@
-"""Calls to the outside: one at a time, never awaited, answered by facts."""
+"""Remote calls: one at a time, never awaited, answered by facts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from seamark_runtime import fencing
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Call, Calls, Failed, Results
 from seamark_runtime.client import WriteDeadline
@@ -387,3 +388,73 @@ def test_people_are_told_which_calls_recur() -> None:
         assert [(one.target, one.recurring) for one in calls.records(ITEM)] == [("read", True), ("update", False)]
 
     scenario(Outside(), test)
+
+
+def test_it_is_known_that_a_target_that_answered_has_been_asked_again_and_not_answered_since() -> None:
+    outside, call = Outside(took=1), Call[str]("t", "probe", every=5, shelf_life=15)
+
+    async def test(calls: Calls) -> None:
+        calls.want(ITEM, "u1", [call])
+        await asyncio.sleep(2)
+        assert calls.records(ITEM)[0].pending is None
+        outside.took = 60
+        await asyncio.sleep(7)
+        record = calls.records(ITEM)[0]
+        assert (record.age, record.keeps, record.pending) == (8, 7, 3)
+
+    scenario(outside, test)
+
+
+class SuspendedLease:
+    """A write deadline of ten seconds by a clock that counts the time in suspension; the loop's does not."""
+
+    def __init__(self) -> None:
+        self.suspended = 0.0
+
+    def remaining(self) -> float:
+        return 10.0 - elapsed() - self.suspended
+
+
+def test_a_call_sends_nothing_more_once_the_lease_is_lost_however_long_it_has_been_under_way() -> None:
+    """The first effect of the call is due before the machine is suspended, and the second after it."""
+    lease, sent, outside = SuspendedLease(), [], Outside()
+
+    async def perform(_action: object) -> None:
+        for effect in ("first", "second"):
+            await asyncio.sleep(0.4)  # sooner than the next look at the lease
+            fencing.ensure_leading(effect)
+            sent.append(effect)
+            lease.suspended = 60.0
+
+    async def program() -> None:
+        calls = Calls(TopOfTheRange(), outside.wake, elapsed, lease)
+        calls.register("lamps", perform)
+        calls.want(ITEM, "u1", [call := Call[str]("t", "post")])
+        await asyncio.sleep(3)
+        assert calls.results(ITEM, "u1").to(call) == Failed("not the leader any more")
+        await calls.stop()
+
+    run(program())
+    assert sent == ["first"]
+
+
+def test_a_call_that_waits_ends_soon_after_the_lease_was_lost_in_suspension() -> None:
+    lease, outside = SuspendedLease(), Outside(took=60.0)
+    ended: list[float] = []
+
+    async def perform(action: object) -> None:
+        lease.suspended = 60.0
+        try:
+            await outside.perform(action)
+        finally:
+            ended.append(elapsed())
+
+    async def program() -> None:
+        calls = Calls(TopOfTheRange(), outside.wake, elapsed, lease)
+        calls.register("lamps", perform)
+        calls.want(ITEM, "u1", [Call[str]("t", "post", timeout=100)])
+        await asyncio.sleep(3)
+        await calls.stop()
+
+    run(program())
+    assert ended == [1.0]

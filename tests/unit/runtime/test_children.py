@@ -222,7 +222,7 @@ def test_labels_name_an_owner_in_another_namespace() -> None:
 
 # ---- marks
 
-MARKED = lamps_controller(writes=Writes(finalizer="x/ours", annotations=("x/board",)))
+MARKED = lamps_controller(writes=Writes(finalizers=("x/ours",), annotations=("x/board",)))
 
 
 def marked(finalizers: tuple[str, ...] = (), **annotations: str) -> Any:

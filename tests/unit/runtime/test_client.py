@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from seamark_runtime.api.core import Namespace
 from seamark_runtime.api.meta import Key
-from seamark_runtime.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Client
+from seamark_runtime.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Client, failure
 from seamark_runtime.errors import Conflict, Exists, Expired, Fenced, Gone, Refused, Retry, SeamarkError, Uncertain
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
+from seamark_runtime.untrusted.names import api_path
 from tests.unit.runtime.scripted import Lamp, ScriptedTransport, body, failed, lamp, ok, wire
 from tests.virtual_time import run
 
@@ -78,6 +80,18 @@ def test_an_answer_becomes_the_reaction_that_it_calls_for(
     with pytest.raises(SeamarkError) as caught:
         run(do(client(answer), verb))
     assert type(caught.value) is reaction
+
+
+def test_an_object_that_is_gone_has_a_name_and_a_kind_that_is_not_served_has_none() -> None:
+    request = HttpRequest("GET", Namespace.RESOURCE.path(name="web"))
+    for raw, name in (
+        (b'{"reason":"NotFound","message":"the requested resource","details":{"name":"web"}}', "web"),
+        (b'{"reason":"NotFound","message":"not found","details":{}}', ""),
+        (b"404 page not found", ""),
+    ):
+        error = failure(request, Answer(404, raw))
+        assert isinstance(error, Gone)
+        assert error.name == name
 
 
 def test_a_refusal_has_the_servers_words_and_fields() -> None:
@@ -267,3 +281,10 @@ def test_an_answer_about_another_object_is_no_answer() -> None:
         run(client(ok(wire("b"))).get(Lamp, A))
     with pytest.raises(Uncertain, match="it is another object"):
         run(client(ok({"kind": "List", "items": [None]})).merge_patch(Lamp, A, {}))
+
+
+def test_a_path_that_the_server_does_not_know_is_reported_by_its_resource() -> None:
+    request = HttpRequest("POST", api_path("/apis/gateway.networking.k8s.io/v1/namespaces", "shop", "httproutes"))
+    error = failure(request, Answer(404, b"404 page not found\n"))
+    assert isinstance(error, Refused)
+    assert error.message == "httproutes.gateway.networking.k8s.io is not served by this cluster: install its CRD"

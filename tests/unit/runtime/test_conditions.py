@@ -25,6 +25,7 @@ from seamark_runtime.conditions import (
 LIT = ConditionType("Lit", meaning="It shines", reasons={"On": "x", "Off": "x", "Asking": "x", "Pending": "x"})
 WARM = ConditionType("Warm", meaning="It is warm", reasons={"Hot": "x", "Cold": "x", "Asking": "x", "Pending": "x"})
 READY = ConditionType("Ready", meaning="All is well", reasons={"Ready": "x", "Pending": "x"}, summary=True)
+KNOWN = ConditionType("Known", meaning="It was seen", reasons={"On": "x", "Asking": "x", "NotVerified": "x"})
 T1, T2 = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"
 
 
@@ -222,3 +223,43 @@ def test_a_stamped_condition_is_legal_on_the_wire() -> None:
         "observedGeneration": 1,
     }
     assert re.fullmatch(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", wire["reason"])
+
+
+# ---- those who know can't be asked
+
+
+def test_what_cant_be_verified_says_since_when_and_why() -> None:
+    condition = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    assert (condition.status, condition.reason, condition.last_transition_time) == ("Unknown", "NotVerified", T2)
+    assert condition.message == f"It was not seen since {T2}: refused"
+
+
+def test_its_message_stays_whatever_the_error_of_a_retry() -> None:
+    first = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    for again in (KNOWN.unverified("It was not seen", "timeout"), KNOWN.unverified("It was not seen", at_once=True)):
+        assert Stamp(1, "2026-01-01T00:00:09Z", awaiting_stands=False).on((again,), (first,)) == (first,)
+
+
+def test_after_a_restart_it_stays_until_there_is_an_answer() -> None:
+    first = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    restarted = Stamp(1, "2026-01-01T00:00:09Z")
+    assert restarted.on((KNOWN.not_yet("Asking", "?"),), (first,)) == (first,)
+    assert restarted.on((KNOWN.true("On"),), (first,))[0].status == "True"
+
+
+def test_after_a_restart_what_was_true_stays_for_its_shelf_life_unless_that_is_over() -> None:
+    before = said(KNOWN.true("On"))
+    assert restamped(KNOWN.unverified("It was not seen"), before) == before
+    assert restamped(KNOWN.unverified("It was not seen", at_once=True), before).status == "Unknown"
+
+
+def test_what_is_unknown_for_longer_says_the_longer_time() -> None:
+    before = said(KNOWN.unknown("Asking", "?"))
+    assert restamped(KNOWN.unverified("It was not seen"), before).message == f"It was not seen since {T1}"
+
+
+def test_a_summary_has_the_message_of_what_it_sums_up() -> None:
+    parts = (KNOWN.unverified("It was not seen", "refused", at_once=True), LIT.true("On"))
+    summary = READY.worst_of(*parts, otherwise=("Ready", "All is well"))
+    stamped = Stamp(1, T1).on((*parts, summary), ())
+    assert stamped[2].message == stamped[0].message == f"It was not seen since {T1}: refused"

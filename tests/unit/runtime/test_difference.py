@@ -66,6 +66,28 @@ def test_equal_objects_do_not_differ() -> None:
     assert difference(one, one) == {}
 
 
+def harbour(uid: str, kind: str = "Harbour") -> OwnerReference:
+    return OwnerReference(api_version="test.seamark.dev/v1", kind=kind, name="h", uid=uid, controller=kind == "Harbour")
+
+
+def of_harbours(one: OwnerReference) -> bool:
+    return one.kind == "Harbour"
+
+
+def test_an_owner_reference_of_ours_that_is_not_wanted_is_removed_and_those_of_others_stay() -> None:
+    live = boat({"owner_references": (harbour("u1"), harbour("u2", "Crew"))})
+    assert difference(boat(), live) == {}
+    patch = difference(boat(), live, of_harbours)
+    assert patched(live, patch).metadata.owner_references == (harbour("u2", "Crew"),)
+    assert difference(boat(), patched(live, patch), of_harbours) == {}
+
+
+def test_the_reference_to_a_former_owner_of_the_name_is_replaced() -> None:
+    live, wanted = (boat({"owner_references": (harbour(uid),)}) for uid in ("old", "new"))
+    patch = difference(wanted, live, of_harbours)
+    assert patched(live, patch).metadata.owner_references == (harbour("new"),)
+
+
 def test_what_the_server_filled_in_stays() -> None:
     wanted = boat(color="red", ports=(Port(name="a", number=1),), limits=Limits(low=1))
     live = boat(color="red", crew=7, ports=(Port(name="a", number=1, protocol="TCP"),), limits=Limits(low=1, high=9))

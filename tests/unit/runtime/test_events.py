@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.client import Client
 from seamark_runtime.events import WINDOW, Events, Notice
+from seamark_runtime.heldwarnings import HOLD
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.runtime.scripted import ScriptedTransport, body, failed, lamp, ok
@@ -46,11 +47,14 @@ def told(
     return transport.sent, metrics
 
 
-def flips(*pairs: tuple[str | None, str]) -> list[dict[str, Any]]:
+def flips(*pairs: tuple[str | None, str], apart: float = HOLD + 1) -> list[dict[str, Any]]:
+    """The events of these flips, so many seconds apart."""
+
     async def test(events: Events) -> None:
         for moment, (before, after) in enumerate(pairs):
             time = f"2026-01-01T00:00:{moment:02}Z"
             events.flip(LAMP, ready(before) if before else None, ready(after, time=time))
+            await asyncio.sleep(apart)
 
     return [body(request) for request in told(test)[0]]
 
@@ -62,6 +66,38 @@ def test_becoming_true_at_birth_is_no_event() -> None:
 
 def test_a_failure_is_a_warning_and_its_recovery_is_told() -> None:
     assert [event["type"] for event in flips(("True", "False"), ("False", "True"))] == ["Warning", "Normal"]
+
+
+def test_an_object_that_was_merely_new_is_no_event() -> None:
+    assert flips((None, "False"), ("False", "True"), apart=HOLD - 1) == []
+    assert flips((None, "False"), ("False", "Unknown"), ("Unknown", "True"), apart=HOLD / 3) == []
+
+
+def test_only_the_first_failure_is_held_whether_it_was_reported_or_not() -> None:
+    blink = (("True", "False"), ("False", "True"))
+    assert [event["type"] for event in flips(*blink, *blink, apart=1.0)] == ["Warning", "Normal"]
+
+
+def test_what_is_held_is_reported_as_it_is_then() -> None:
+    async def test(events: Events) -> None:
+        events.flip(LAMP, None, ready("False", "early words"))
+        events.changed(LAMP, ready("False", "later words"))
+        await asyncio.sleep(HOLD - 1)
+        await settle()
+        assert events.held == 1
+        await asyncio.sleep(2)
+
+    (request,) = told(test)[0]
+    assert body(request)["note"] == "later words"
+
+
+def test_nothing_is_reported_of_an_object_that_was_deleted_meanwhile() -> None:
+    async def test(events: Events) -> None:
+        events.flip(LAMP, None, ready("False"))
+        events.gone(LAMP.RESOURCE, LAMP.key)
+        await asyncio.sleep(HOLD + 1)
+
+    assert told(test)[0] == []
 
 
 def test_a_recovery_by_way_of_unknown_is_told_once() -> None:
@@ -87,7 +123,7 @@ def test_an_event_says_what_about_whom_and_from_whom() -> None:
         "uid": "u1",
     }
     assert event["metadata"]["namespace"] == "ns"
-    assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
+    assert event["eventTime"] == "2026-01-01T00:00:15.000000Z"
 
 
 def notices(*moments: float) -> list[HttpRequest]:

@@ -11,12 +11,12 @@ import pytest
 
 from seamark_runtime.api.meta import Key
 from seamark_runtime.client import Client
-from seamark_runtime.clock import LoopClock, SuspendAwareClock, SystemClock
+from seamark_runtime.clock import SuspendAwareClock, SystemClock
 from seamark_runtime.errors import Fenced
 from seamark_runtime.leader import Leader, LeaseSettings, process_identity
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 from tests.unit.runtime.scripted import Lamp, ScriptedTransport, body, failed, lamp, ok, wire
-from tests.virtual_time import CLOCK, EPOCH, elapsed, run
+from tests.virtual_time import CLOCK, EPOCH, LoopClock, elapsed, run
 
 SETTINGS = LeaseSettings(duration=15, renew=5, margin=3)
 
@@ -145,6 +145,30 @@ async def test_another_takes_over_only_after_the_first_has_passed_its_own_deadli
     assert server.lease is not None
     assert server.lease["spec"]["leaseTransitions"] == 1
     other.cancel()
+
+
+@scenario
+async def test_that_another_process_leads_is_known_from_a_response_alone(server: LeaseServer) -> None:
+    first, second = server.candidate("a"), server.candidate("b")
+    running = asyncio.create_task(first.run())
+    await first.gained()
+    replaced = asyncio.create_task(first.replaced())
+    running.cancel()  # it hangs
+    other = asyncio.create_task(second.run())
+    await second.gained()
+    await asyncio.sleep(30)
+    assert not first.leading
+    assert not replaced.done()
+    running = asyncio.create_task(first.run())
+    await asyncio.sleep(1)
+    assert replaced.done()
+    other.cancel()
+    await first.gained()
+    replaced = asyncio.create_task(first.replaced())
+    await asyncio.sleep(30)
+    assert not replaced.done()
+    for task in (running, replaced):
+        task.cancel()
 
 
 @scenario

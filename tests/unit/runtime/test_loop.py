@@ -10,6 +10,7 @@ from typing import Any
 from seamark.families.sample.family import GREETING
 from seamark.providers.board.memory import MemoryBoard
 from seamark_runtime.errors import Refused
+from seamark_runtime.heldwarnings import HOLD
 from seamark_runtime.transport import Answer, HttpRequest
 from tests.greetings import greeting_controller
 from tests.unit.runtime.scripted import failed
@@ -179,6 +180,7 @@ def test_a_refusal_outside_is_told_in_its_words_and_its_end_too() -> None:
             assert await small.condition("a") == "False BoardFailed"
             (posted,) = [c for c in (await small.greeting("a"))["status"]["conditions"] if c["type"] == "Posted"]
             assert posted["message"] == "the board is full"
+            await asyncio.sleep(HOLD)
             board.refusal = ""
             await asyncio.sleep(120)
             assert await small.condition("a") == "True Ready"

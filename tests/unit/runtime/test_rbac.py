@@ -39,7 +39,7 @@ def test_a_kind_is_followed_and_its_status_patched_and_nothing_else() -> None:
 
 
 def test_a_finalizer_or_an_annotation_needs_a_patch_of_the_object() -> None:
-    assert "patch" in verbs(grants(declared(writes=Writes(finalizer="x/y"))), "lamps")
+    assert "patch" in verbs(grants(declared(writes=Writes(finalizers=("x/y",)))), "lamps")
     assert "patch" in verbs(grants(declared(writes=Writes(annotations=("x/y",)))), "lamps")
 
 

@@ -56,7 +56,7 @@ def controller(*, finalizer: bool = False, told: bool = False) -> Controller[See
         desire=desire,
         judge=judge,
         status=ByManager(manager="seamark-greetings", conditions=(PUBLISHED,)),
-        writes=Writes(children=(ConfigMap,), finalizer=FINALIZER),
+        writes=Writes(children=(ConfigMap,), finalizers=(FINALIZER,)),
     )
 
 

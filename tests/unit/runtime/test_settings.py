@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import pytest
+from msgspec import Meta
 
 from seamark_runtime.errors import UserError
-from seamark_runtime.settings import Settings, declared, load
+from seamark_runtime.settings import Settings, declared, former, load, replaces
 
 
 def settings(file: str = "", environment: dict[str, str] | None = None, **flags: Any) -> Settings:
@@ -115,3 +117,31 @@ def test_a_program_with_a_prefix_of_its_own_hears_only_its_own_variables() -> No
     found = load(Settings, environment=environment, flags={}, prefix="SEAMARK_OTHER_")
     assert (found.workers, found.namespace) == (Settings().workers, "mine")
     assert {field.variable for field in declared(Settings, "SEAMARK_OTHER_")} >= {"SEAMARK_OTHER_WORKERS"}
+
+
+class Renamed(msgspec.Struct, frozen=True, kw_only=True):
+    threads: Annotated[int, Meta(description="How many", ge=1), former("workers")] = 1
+    authority: Annotated[str, Meta(description="Who signs"), replaces("certificate")] = ""
+
+
+@pytest.mark.parametrize("place", ["file", "environment"])
+def test_a_former_name_counts_with_a_warning(file: Any, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file("workers: 3\n") if place == "file" else ""
+    environment = {} if path else {"SEAMARK_WORKERS": "3"}
+    assert load(Renamed, file=path, environment=environment, flags={}) == Renamed(threads=3)
+    expected = f"seamark: warning: {path or 'the environment'}: the setting workers is called threads now; rename it\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_the_new_name_outweighs_the_former_and_a_wrong_value_has_the_new_name(file: Any) -> None:
+    assert load(Renamed, file=file("workers: 3\nthreads: 4\n"), environment={}, flags={}).threads == 4
+    with pytest.raises(UserError, match="threads is 0, but expected"):
+        load(Renamed, file=file("workers: 0\n"), environment={}, flags={})
+
+
+def test_the_value_of_a_replaced_setting_is_ignored_with_a_warning(
+    file: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = file("certificate: mine\n")
+    assert load(Renamed, file=path, environment={}, flags={}) == Renamed()
+    assert "the setting certificate has no effect any more; see authority" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from seamark_runtime.signals import STOP, run_until_stopped, stop_event
+from seamark_runtime.signals import STOP, run_until_stopped, stop_event, until_stopped
 
 
 @pytest.mark.parametrize("number", STOP)
@@ -42,3 +42,16 @@ def test_a_stop_signal_sets_the_event(number: signal.Signals) -> None:
         await asyncio.wait_for(stopping.wait(), 5)
 
     asyncio.run(program())
+
+
+@pytest.mark.parametrize("number", STOP)
+def test_a_stop_signal_ends_work_without_a_loop_and_lets_it_clean_up(number: signal.Signals) -> None:
+    steps, before = [], signal.getsignal(number)
+    with until_stopped():
+        try:
+            os.kill(os.getpid(), number)
+            steps.append("went on")
+        finally:
+            steps.append("cleaned up")
+    assert steps == ["cleaned up"]
+    assert signal.getsignal(number) is before

@@ -185,6 +185,35 @@ def test_an_entry_that_says_the_same_is_not_sent() -> None:
     assert ENTRIES.operations(route(entry("a"), entry("b")), (entry("a"), entry("b"))) == []
 
 
+def test_conditions_of_others_inside_our_entry_stay_when_it_changes_and_are_no_reason_to_write() -> None:
+    theirs = condition("example.com/Audited")
+    obj = route(entry("a", "us", theirs, condition(status="False")), entry("b", "us", theirs, condition()))
+    wanted = (entry("a", "us", condition()), entry("b", "us", condition()))
+    assert ENTRIES.published(obj, RouteStatus()) == RouteStatus(
+        parents=(entry("a", "us", condition(status="False")), entry("b", "us", condition()))
+    )
+    [operation] = ENTRIES.operations(obj, wanted)
+    assert operation["path"] == "/status/parents/0"
+    changed = entry("a", "us", condition(), theirs)
+    assert written(obj, wanted) == json.loads(json.dumps([to_wire(changed), to_wire(obj.status.parents[1])]))  # type: ignore[union-attr, index]
+
+
+def test_an_entry_that_is_no_longer_ours_to_write_goes_with_everything_in_it() -> None:
+    assert written(route(entry("a", "us", condition("example.com/Audited"), condition())), ()) == []
+
+
+def test_no_entry_gets_more_conditions_than_the_api_server_takes() -> None:
+    others = [condition(f"example.com/{number}") for number in range(8)]
+    [changed] = written(route(entry("a", "us", *others)), (entry("a", "us", condition()),))
+    assert [each["type"] for each in changed["conditions"]] == ["Ready", *(one.type for one in others[:7])]
+
+
+def test_a_change_of_a_foreign_condition_in_our_entry_is_not_a_competing_write() -> None:
+    before = ENTRIES.fingerprint(route(entry("a", "us", condition())))
+    assert ENTRIES.fingerprint(route(entry("a", "us", condition(), condition("example.com/Audited")))) == before
+    assert ENTRIES.fingerprint(route(entry("a", "us", condition(status="False")))) != before
+
+
 def test_only_our_entries_are_what_we_have_said_in_the_order_in_which_they_stand() -> None:
     obj = route(entry("b"), entry("x", "them"), entry("a"))
     judgement = RouteStatus(parents=(entry("a"), entry("b"), entry("c")))

@@ -28,7 +28,7 @@ from tests.virtual_time import CLOCK, run, settle
 
 OURS, THEIRS, OTHER = "x/ours", "x/theirs", "x/other"
 KEPT = lamps_controller(writes=Writes(kept=(Secret,)))
-SUCCESSOR = lamps_controller(writes=Writes(finalizer=OURS, former_finalizers=(THEIRS,)))
+SUCCESSOR = lamps_controller(writes=Writes(finalizers=(OURS, THEIRS)))
 
 
 def with_finalizers(*names: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -20,8 +21,19 @@ from seamark_runtime.failures import Failure, Failures
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.source import Facts, Informer, Source
 from seamark_runtime.transport import Answer
-from seamark_runtime.watch import LONGEST_LINE, Broken, Event, Put, Removed, Restarted, Synced, Watch
-from tests.unit.runtime.scripted import HANG, Lamp, ScriptedTransport, bookmark, failed, lamp, line, ok, wire
+from seamark_runtime.watch import LONGEST_LINE, Broken, Event, Put, Removed, Restarted, Synced, Watch, lines
+from tests.unit.runtime.scripted import (
+    HANG,
+    Lamp,
+    ScriptedStream,
+    ScriptedTransport,
+    bookmark,
+    failed,
+    lamp,
+    line,
+    ok,
+    wire,
+)
 from tests.unit.runtime.test_source import BY_COLOR, informer, told
 from tests.unit.runtime.test_watch_states import NO_STREAMING, Seen, follow
 from tests.virtual_time import CLOCK, run, settle
@@ -85,6 +97,17 @@ def test_a_line_without_end_is_not_collected_for_ever() -> None:
     endless = [bookmark(1, initial=True), *[b"x" * 2**20] * (LONGEST_LINE // 2**20 + 1), HANG]
     seen, _ = follow(ScriptedTransport(streams=[endless]), 0.5)
     assert seen.brief() == ["restarted", "synced@1", "trouble"]
+
+
+def test_a_line_in_many_pieces_takes_time_that_is_linear_in_its_length() -> None:
+    pieces = [b"x" * 500] * 16_000
+
+    async def collected() -> list[int]:
+        return [len(line) async for line in lines(ScriptedStream(200, [*pieces, b"y\nz\n"]), 10.0)]
+
+    began = time.process_time()
+    assert run(collected()) == [8_000_001, 1]
+    assert time.process_time() - began < 2.0, "to copy what has arrived with each piece takes ten times as long"
 
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "1e999", "[]", "null", "true"], ids=lambda value: value[:10])

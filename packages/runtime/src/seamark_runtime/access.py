@@ -12,14 +12,27 @@ from collections.abc import Hashable
 from random import Random
 from typing import NamedTuple
 
+import structlog
+
 from seamark_runtime.api.authorization import AccessReviewSpec, ResourceAttributes, SelfSubjectAccessReview
 from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock
 from seamark_runtime.errors import SeamarkError
+from seamark_runtime.failures import READ, Failure, described
 from seamark_runtime.source import Fact, Fresh, NotYet, Source
+
+log = structlog.get_logger(__name__)
 
 KEEPS = 60.0
 RETRY_SECONDS = 10.0
+
+
+class OwnRights(Source):
+    """Declared among its sources by a controller that reads our own rights (`View.may`)."""
+
+    def __init__(self) -> None:
+        super().__init__("own rights")
+        self.synced = True  # each right has an answer of its own
 
 
 class Right(NamedTuple):
@@ -75,7 +88,11 @@ class AccessReviews(Source):
                 )
                 break
             except SeamarkError:
-                await asyncio.sleep(RETRY_SECONDS * (0.8 + self._random.random() * 0.4))
+                pass
+            except Exception as error:  # this right is asked for again, and so are all others
+                log.exception("access review failed: this is a bug in Seamark", right=str(right))
+                self.on_failure(Failure(READ, self.name, message=described(error)))
+            await asyncio.sleep(RETRY_SECONDS * (0.8 + self._random.random() * 0.4))
         before = self._facts.get(right)
         allowed = review.status is not None and review.status.allowed
         self._facts[right] = Fresh(allowed, self._clock.monotonic() + KEEPS)

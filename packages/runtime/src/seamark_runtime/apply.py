@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seamark_runtime.api.meta import Key, Object
@@ -165,11 +166,11 @@ class Applier:
             else:
                 self._written(request, created, "create")
                 return created
-        if ownership.token(owner) not in set(ownership.owners(live)):
+        if not ownership.owns(owner, live):
             raise Refused(f"{_name(live)} exists and is not managed by Seamark", reason=TAKEN)
         if live.deleting:
             raise Refused(f"{_name(live)} is being deleted{held(live)}", reason="Terminating")
-        patch = difference(wanted, live)
+        patch = difference(wanted, live, partial(ownership.refers, owner))
         if not patch:
             return live
         identity = {"uid": live.uid, "resourceVersion": live.metadata.resource_version}

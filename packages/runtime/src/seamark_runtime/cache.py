@@ -15,10 +15,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import structlog
+
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.journal import Journal
 
 T = TypeVar("T", bound=Object)
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +77,18 @@ class Change(Generic[T]):
 Values = tuple[tuple[Hashable, ...], ...]  # of one object: per index, in the order of the indexes
 
 
+def _values(index: Index[T], obj: T) -> Iterable[Hashable]:
+    return index.values(obj)
+
+
+def _values_of_leaving(index: Index[T], obj: T) -> Iterable[Hashable]:
+    try:
+        return tuple(index.values(obj))
+    except Exception:
+        log.exception("an index failed for an object that is being deleted", index=index.name, object=str(obj.key))
+        return ()
+
+
 class Cache(Generic[T]):
     def __init__(self, indexes: Iterable[Index[T]] = ()) -> None:
         self._objects: dict[Key, T] = {}
@@ -113,8 +129,10 @@ class Cache(Generic[T]):
         inside = self._indexes[index].get(value, {})
         return Since(journal.mark, {key: self._objects[key] if key in inside else None for key in keys}, whole=False)
 
-    def put(self, obj: T) -> Change[T]:
-        values = tuple(tuple(dict.fromkeys(index.values(obj))) for index in self._indexes)  # first: it may raise
+    def put(self, obj: T, *, leaving: bool = False) -> Change[T]:
+        """An index that raises leaves the cache as it was; one that is `leaving` has no value there, and is put."""
+        read = _values_of_leaving if leaving else _values
+        values = tuple(tuple(dict.fromkeys(read(index, obj))) for index in self._indexes)  # first: it may raise
         key = obj.key
         before = self._objects.get(key)
         self._objects[key] = obj

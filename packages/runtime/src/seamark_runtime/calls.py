@@ -2,13 +2,15 @@
 
 - A `Call` is data: which remote object (`target`), what to do (`action`), how often to verify, how long the result is
   valid. `desire` returns calls; no worker waits for one.
-- A call respects the write deadline as a write does: nothing is sent after it, and a call in progress ends with it.
+- A call respects the write deadline as a write does: nothing is sent after it (`fencing`), and a call in progress ends
+  with it.
   While the Lease is renewed a call has its own timeout, so its error message is the same each time.
 - One call at a time per target. A call in flight is never cut off because it is no longer wanted: it may have had
   its effect already; its answer is dropped and the target stays locked until it came.
 - An answer belongs to the uid and the action it was requested for; `Results.to` has only answers to that very call.
 - A failure is retried with backoff and jitter, or when the server says, within a minute in any case; `every` repeats it
   while all is well; the request is enqueued only when the answer changed.
+- Calls with a `rate` share a limit: interval, shelf life and pauses stretch with their number (`callrates`).
 """
 
 from __future__ import annotations
@@ -22,14 +24,18 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from seamark_runtime.backoff import Backoff
+from seamark_runtime.callrates import Pace, Paces, Rate
 from seamark_runtime.client import NoWriteDeadline, WriteDeadline
 from seamark_runtime.errors import Fenced, Retry, SeamarkError
+from seamark_runtime.fencing import fenced
 from seamark_runtime.request import Request
 from seamark_runtime.source import Fresh, NotYet, Stale
 
 V = TypeVar("V")
 
 log = structlog.get_logger(__name__)
+
+CHECK = 1.0  # seconds between two looks at a clock that the event loop's timers do not follow
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Call(Generic[V]):
     shelf_life: float = float("inf")
     timeout: float = 10.0
     slowest: float = 60.0  # the longest pause before it is tried again after a failure
+    rate: Rate | None = None  # the limit that it shares with others
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,10 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A wanted call, for display: how many seconds ago it was asked for and answered, and how long the answer keeps."""
+    """A wanted call, for display: how many seconds ago it was asked for and answered, and how long the answer keeps.
+
+    `pending`: for how many seconds the attempt under way has had no answer; None while there is none.
+    """
 
     target: str
     since: float
@@ -67,6 +77,7 @@ class CallRecord:
     age: float = 0.0
     keeps: float = float("inf")
     recurring: bool = False
+    pending: float | None = None
 
 
 @dataclass(frozen=True)
@@ -99,11 +110,18 @@ class _Slot:
     call: Call[Any]
     uid: str
     since: float
+    pace: Pace | None = None  # of its rate, while it is wanted
     answer: _Answer | None = None
-    timer: asyncio.TimerHandle | None = None
+    timer: asyncio.TimerHandle | None = None  # of its next repetition
+    due: float = 0.0  # when that is
     at: float = 0.0  # when it was answered
+    pending: float | None = None  # when the attempt under way began
     failures: int = 0
     dropped: bool = False
+
+    @property
+    def stretch(self) -> float:
+        return self.pace.stretch if self.pace is not None else 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -128,7 +146,7 @@ class _Cut:
         if (left := self._write_deadline.remaining()) <= 0:
             self._limit.reschedule(loop.time())
         elif left != float("inf"):
-            self._timer = loop.call_later(left, self._look)
+            self._timer = loop.call_later(min(left, CHECK), self._look)  # a suspended machine's timers are late
 
     def cancel(self) -> None:
         if self._timer is not None:
@@ -149,6 +167,7 @@ class Calls:
         self._random = random
         self._backoff = Backoff(first=0.5, most=60.0)
         self._slots: dict[Request, dict[str, _Slot]] = {}
+        self._paces = Paces()
         self._locks: dict[str, _Turnstile] = {}
         self._performers: dict[str, Callable[[Any], Awaitable[Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -161,19 +180,17 @@ class Calls:
         before = self._slots.get(request, {})
         after: dict[str, _Slot] = {}
         for call in calls:
-            slot = before.pop(call.target, None)
-            if slot is not None and slot.call == call and slot.uid == uid:
-                after[call.target] = slot
-                continue
-            if slot is not None:
-                self._drop(slot)
-            after[call.target] = self._start(request, _Slot(call, uid, self._now()))
-        for slot in before.values():
-            self._drop(slot)
+            slot = before.get(call.target)
+            if slot is None or slot.call != call or slot.uid != uid:
+                slot = self._start(request, _Slot(call, uid, self._now(), self._paces.join(call.rate, call.every)))
+            after[call.target] = slot
         if after:
             self._slots[request] = after
         else:
             self._slots.pop(request, None)
+        for target, slot in before.items():
+            if after.get(target) is not slot:
+                self._drop(slot)
 
     def results(self, request: Request, uid: str) -> Results:
         """The answers that were asked for an object of this uid: none for its namesake that is gone."""
@@ -190,7 +207,8 @@ class Calls:
                 found.append(CallRecord(target, now - slot.since, recurring=recurring))
             else:
                 age, keeps = now - slot.at, answer.expires - now
-                found.append(CallRecord(target, now - slot.since, answer.outcome, age, keeps, recurring))
+                pending = now - slot.pending if slot.pending is not None else None
+                found.append(CallRecord(target, now - slot.since, answer.outcome, age, keeps, recurring, pending))
         return found
 
     def expiry(self, request: Request) -> float:
@@ -219,8 +237,29 @@ class Calls:
         slot.dropped = True
         if slot.timer is not None:
             slot.timer.cancel()
+        if slot.pace is not None and self._paces.leave(slot.pace):
+            self._bring_forward(slot.pace)
+
+    def _bring_forward(self, pace: Pace) -> None:
+        """There are half as many calls of this pace as there were: their next repetitions are due earlier."""
+        now = self._now()
+        for request, slots in self._slots.items():
+            for slot in slots.values():
+                if slot.pace is pace and slot.timer is not None:
+                    usual = slot.call.slowest if slot.failures else slot.call.every
+                    if (due := max(now, slot.at + usual * pace.stretch)) < slot.due:
+                        slot.timer.cancel()
+                        self._repeat(request, slot, due - now)
+
+    def _repeat(self, request: Request, slot: _Slot, pause: float) -> None:
+        now = self._now()
+        slot.due = now + pause
+        if slot.pace is not None and not slot.failures:
+            slot.due = slot.pace.reserve(slot.due)
+        slot.timer = asyncio.get_running_loop().call_later(slot.due - now, self._start, request, slot)
 
     def _start(self, request: Request, slot: _Slot) -> _Slot:
+        slot.timer = None
         task = asyncio.get_running_loop().create_task(self._run(request, slot), name=f"call {slot.call.target}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -234,8 +273,10 @@ class Calls:
             async with turnstile.lock:
                 if slot.dropped:
                     return
+                slot.pending = self._now()
                 outcome = await self._perform(request.controller, call)
         finally:
+            slot.pending = None
             turnstile.users -= 1
             if not turnstile.users:
                 del self._locks[call.target]
@@ -249,7 +290,8 @@ class Calls:
             async with asyncio.timeout(call.timeout) as limit:
                 cut = _Cut(limit, self._write_deadline)
                 try:
-                    return await self._performers[kind](call.action)
+                    with fenced(self._write_deadline):
+                        return await self._performers[kind](call.action)
                 finally:
                     cut.cancel()
         except TimeoutError:
@@ -267,22 +309,22 @@ class Calls:
 
     def _pause(self, slot: _Slot, failed: Failed) -> float:
         """Until the next try. A server that wants to be let alone is, up to our own longest pause."""
-        pause = min(self._backoff.pause(self._random, slot.failures), slot.call.slowest)
+        pause = slot.stretch * min(self._backoff.pause(self._random, slot.failures), slot.call.slowest)
         after = failed.error.after if isinstance(failed.error, Retry) else None
         return max(pause, min(after, self._backoff.most)) if after is not None else pause
 
     def _answered(self, request: Request, slot: _Slot, outcome: Any) -> None:
         call, before = slot.call, slot.answer
         slot.at = self._now()
-        expires = float("inf") if isinstance(outcome, Failed) else self._now() + call.shelf_life
+        expires = float("inf") if isinstance(outcome, Failed) else self._now() + slot.stretch * call.shelf_life
         slot.answer = Results.answer(call, outcome, expires)
         if isinstance(outcome, Failed):
             pause = self._pause(slot, outcome)
             slot.failures += 1
         else:
             slot.failures = 0
-            pause = call.every
+            pause = slot.stretch * call.every
         if pause != float("inf"):
-            slot.timer = asyncio.get_running_loop().call_later(pause, self._start, request, slot)
+            self._repeat(request, slot, pause)
         if before is None or before.outcome != outcome:
             self._enqueue(request)

@@ -24,6 +24,7 @@ from seamark_runtime.errors import Conflict, Exists, Expired, Fenced, Gone, Refu
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream, Transport
 from seamark_runtime.untrusted.decoding import InvalidSyntax, Limits, Malformed, decode_envelope, decode_json
 from seamark_runtime.untrusted.names import ApiPath, InvalidName
+from seamark_runtime.untrusted.partialread import readable_part
 
 T = TypeVar("T", bound=Object)
 
@@ -57,6 +58,7 @@ class _Cause(Wire, frozen=True):
 
 
 class _Details(Wire, frozen=True):
+    name: str = ""
     retry_after_seconds: float | None = None
     causes: tuple[_Cause, ...] = ()
 
@@ -102,7 +104,7 @@ def page_of(body: bytes) -> Page:
     return Page(listing.items or (), listing.metadata.resource_version, listing.metadata.next_page)
 
 
-def identity_of(raw: msgspec.Raw) -> ObjectMeta:
+def identity_of(raw: bytes | msgspec.Raw) -> ObjectMeta:
     """The metadata of an object, whatever else it contains. Raises Malformed."""
     return decode_envelope(raw, _Identified).metadata
 
@@ -149,16 +151,27 @@ class Client:
     async def list(self, kind: type[T], *, namespace: str = "", query: Mapping[str, str] | None = None) -> list[T]:
         """All objects that can be read; the others are logged."""
         items: list[T] = []
-        more: dict[str, str] = dict(query or {})
+        async for raw in self._items(kind, namespace, query or {}):
+            try:
+                items.append(decode_json(bytes(raw), kind, OBJECT))
+            except Malformed as error:
+                log.warning("object can't be read", kind=kind.RESOURCE.kind, error=str(error))
+        return items
+
+    async def list_metadata(
+        self, kind: type[Object], *, namespace: str = "", query: Mapping[str, str] | None = None
+    ) -> tuple[ObjectMeta, ...]:
+        """The metadata of all objects, whatever else they contain."""
+        return tuple([identity_of(raw) async for raw in self._items(kind, namespace, query or {})])
+
+    async def _items(self, kind: type[Object], namespace: str, query: Mapping[str, str]) -> AsyncIterator[msgspec.Raw]:
+        more = dict(query)
         while True:
             page = await self.list_page(kind, namespace=namespace, query=more)
             for raw in page.items:
-                try:
-                    items.append(decode_json(bytes(raw), kind, OBJECT))
-                except Malformed as error:
-                    log.warning("object can't be read", kind=kind.RESOURCE.kind, error=str(error))
+                yield raw
             if not page.next_page:
-                return items
+                return
             more["continue"] = page.next_page
 
     @asynccontextmanager
@@ -180,6 +193,18 @@ class Client:
     async def merge_patch(self, kind: type[T], key: Key, patch: Mapping[str, Any], subresource: str = "") -> T:
         path = path_of(kind, key, subresource)
         return await self._object(kind, self._write("PATCH", path, patch, MERGE_PATCH), key)
+
+    async def patch_metadata(self, kind: type[Object], key: Key, metadata: Mapping[str, Any]) -> None:
+        """A merge patch of the metadata alone, whatever else the object contains."""
+        await self._send(self._write("PATCH", path_of(kind, key), {"metadata": metadata}, MERGE_PATCH))
+
+    async def get_metadata(self, kind: type[Object], key: Key) -> ObjectMeta:
+        """The metadata of an object, whatever else it contains."""
+        request = HttpRequest("GET", path_of(kind, key))
+        try:
+            return identity_of((await self._send(request)).body)
+        except Malformed as error:
+            raise Retry(f"GET {request.path}: the answer can't be read: {error}") from error
 
     async def json_patch(
         self, kind: type[T], key: Key, operations: Sequence[Mapping[str, Any]], subresource: str = ""
@@ -238,6 +263,8 @@ class Client:
         except Malformed as error:
             message = f"{request.method} {request.path}: the answer can't be read: {error}"
             if request.writes:
+                if (leaving := _leaving(kind, answer, key)) is not None:
+                    return leaving
                 raise Uncertain(message) from error
             if isinstance(error, InvalidSyntax):
                 raise Retry(message) from error
@@ -257,6 +284,15 @@ class Client:
         if answer.status >= 300:
             raise failure(request, answer)
         return answer
+
+
+def _leaving(kind: type[T], answer: Answer, key: Key | None) -> T | None:
+    """The answer about an object that is being deleted, which is released by what can be read of it."""
+    try:
+        part = readable_part(answer.body, kind, OBJECT)
+    except Malformed:
+        return None
+    return part if part.deleting and part.key == key else None
 
 
 def path_of(kind: type[Object], key: Key, subresource: str = "") -> ApiPath:
@@ -288,14 +324,14 @@ def as_yaml(raw: bytes) -> bytes:
 def failure(request: HttpRequest, answer: Answer) -> SeamarkError:  # noqa: PLR0911  one row per answer
     """The reaction that a server's answer calls for."""
     status = explain(answer)
-    message = status.message or f"{request.method} {request.path} answered {answer.status}"
+    message = message_of(request, status)
     match answer.status:
         case 401:
             return Retry(message)  # our credentials, not what was asked: the transport has renewed them once already
         case 404 if request.method == "POST":
             return _refused(status, message)  # the namespace is missing, not the object
         case 404:
-            return Gone(message)
+            return Gone(message, name=status.details.name)
         case 409 if status.reason == "AlreadyExists":
             return Exists(message)
         case 409 if status.caused_by("FieldManagerConflict"):
@@ -314,6 +350,20 @@ def failure(request: HttpRequest, answer: Answer) -> SeamarkError:  # noqa: PLR0
             return (Uncertain if request.writes else Retry)(message, after=retry_after(answer, status))
         case _:
             return _refused(status, message)
+
+
+def message_of(request: HttpRequest, status: StatusAnswer) -> str:
+    if status.code == 404 and not status.reason:  # not about an object: the path itself is unknown to the server
+        return f"{resource_in(request.path)} is not served by this cluster: install its CRD"
+    return status.message or f"{request.method} {request.path} answered {status.code}"
+
+
+def resource_in(path: str) -> str:
+    """The resource that a path of the API is about, as `plural.group`."""
+    root, *rest = path.partition("?")[0].strip("/").split("/")
+    group, rest = (rest[0], rest[2:]) if root == "apis" and len(rest) > 2 else ("", rest[1:])
+    plural = next(iter(rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest), path)
+    return f"{plural}.{group}" if group else plural
 
 
 def explain(answer: Answer) -> StatusAnswer:

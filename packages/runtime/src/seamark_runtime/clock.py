@@ -3,12 +3,10 @@
 - `monotonic` measures ages and deadlines; `wall` is for what people and Kubernetes read.
 - `boottime` goes on while the machine is suspended, which `monotonic` on Linux does not: for a deadline that another
   machine counts on, as a Lease's.
-- All come from the running event loop's clock where that is virtual, so a simulated day takes no time.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -37,22 +35,6 @@ class SystemClock:
 
     def wall(self) -> datetime:
         return datetime.now(UTC)
-
-
-class LoopClock:
-    """The running loop's time, with a wall clock that started at `epoch`. For deterministic loops."""
-
-    def __init__(self, epoch: datetime) -> None:
-        self._epoch = epoch
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    def boottime(self) -> float:
-        return self.monotonic()
-
-    def wall(self) -> datetime:
-        return datetime.fromtimestamp(self._epoch.timestamp() + self.monotonic(), UTC)
 
 
 def timestamp(moment: datetime) -> str:

@@ -24,7 +24,7 @@ from seamark_runtime.calls import Call, Results
 from seamark_runtime.competing import CompetingControllers
 from seamark_runtime.events import Notice
 from seamark_runtime.memory import Memory
-from seamark_runtime.ownership import ByReference, Children, Ownership
+from seamark_runtime.ownership import ByReference, Children, InNamespace, Ownership
 from seamark_runtime.scope import EVERYTHING, Scope
 from seamark_runtime.source import Collection, Source
 from seamark_runtime.status import StatusMode
@@ -59,7 +59,6 @@ class Reads:
     scopes: Mapping[type[Object], Scope] = field(default_factory=dict)  # kinds of which only a part is needed
     indexes: tuple[Index[Any], ...] = ()
     sources: tuple[Source, ...] = ()  # facts and collections that must have synced before a key is observed
-    own_rights: bool = False  # whether it asks for our own rights (`View.may`)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,11 +68,14 @@ class Writes:
     children: tuple[type[Object], ...] = ()
     kept: tuple[type[Object], ...] = ()  # kinds of children that are followed by name alone, and never pruned: Secrets
     ownership: Ownership = field(default_factory=ByReference)
-    namespace: str = ""  # the namespace of the installation that holds all children; empty: that of the owner
     manager: str = "seamark"  # field manager of children, and of our finalizer and annotations on the object
-    finalizer: str = ""
-    former_finalizers: tuple[str, ...] = ()  # of a predecessor, replaced by ours
+    finalizers: tuple[str, ...] = ()  # ours; behind it those of predecessors, which it replaces
     annotations: tuple[str, ...] = ()  # on the object itself, owned by us
+
+    @property
+    def finalizer(self) -> str:
+        """Ours; empty if there is none."""
+        return self.finalizers[0] if self.finalizers else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,14 @@ class Timing:
     spacing: float = 0.0  # least time between two reconciles of a key, for keys that many changes concern
     shelf_life: float = 60.0  # how long a status from before a restart stays without new evidence
     linger: float = 1.0  # how long a first status may wait for results in progress
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A task beside the workers of the leader; one that is `lasting` goes on between the terms of this process."""
+
+    run: Callable[[], Coroutine[Any, Any, None]]
+    lasting: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +106,7 @@ class Declared(Generic[S]):
     timing: Timing = field(default_factory=Timing)
     memory: Memory | None = None
     perform: Callable[[Any], Awaitable[Any]] | None = None  # performs the action of a call
-    companions: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()  # tasks beside the workers of the leader
+    companions: tuple[Companion, ...] = ()
     collectors: tuple[Collector, ...] = ()  # metrics of the family, created without a registry
     competing: CompetingControllers | None = None  # detection of another controller with our name
 
@@ -112,19 +122,29 @@ class Controller(Declared[S]):
 
 @dataclass(frozen=True)
 class Output(Generic[S, K, V]):
-    """A collection that a controller writes, and the entries of a key in it.
-
-    With `amends`, `report` returns changed entries only, None for removed ones.
-    """
+    """A collection that a controller writes, and all entries of a key in it."""
 
     collection: Collection[K, V]
-    report: Callable[[S, Answers], Mapping[K, V]] | Callable[[S, Answers], Mapping[K, V | None]]
-    amends: bool = False
+    report: Callable[[S, Answers], Mapping[K, V]]
 
     def publish(self, writer: Key, seen: S, answers: Answers) -> bool:
         """Whether there are entries."""
-        entries: Mapping[K, Any] = self.report(seen, answers)
-        (self.collection.amend if self.amends else self.collection.publish)(writer, entries)
+        entries = self.report(seen, answers)
+        self.collection.publish(writer, entries)
+        return bool(entries)
+
+
+@dataclass(frozen=True)
+class ChangedOutput(Generic[S, K, V]):
+    """A collection that a controller writes, and the changed entries of a key in it: None for one that is removed."""
+
+    collection: Collection[K, V]
+    report: Callable[[S, Answers], Mapping[K, V | None]]
+
+    def publish(self, writer: Key, seen: S, answers: Answers) -> bool:
+        """Whether there are changes."""
+        entries = self.report(seen, answers)
+        self.collection.amend(writer, entries)
         return bool(entries)
 
 
@@ -132,7 +152,7 @@ class Output(Generic[S, K, V]):
 class CollectionController(Declared[S]):
     keyed: Mapping[type[Object], Callable[[Any], Iterable[Key]]]  # the keys that an object is a member of, by its spec
     observe: Callable[[View, Key, Results], S | None]
-    outputs: tuple[Output[S, Any, Any], ...] = ()
+    outputs: tuple[Output[S, Any, Any] | ChangedOutput[S, Any, Any], ...] = ()
     always: tuple[Key, ...] = ()  # keys that exist without any object
     subjects: tuple[Collection[Key, Any], ...] = ()  # each subject of these is a key of this collection, too
 
@@ -153,7 +173,8 @@ def kinds(declared: Declaration) -> tuple[type[Object], ...]:
 
 def children(declared: Declaration) -> Children:
     """How the children of these keys are found: where no tenant can put a forged one of another's."""
-    return Children(declared.writes.ownership, declared.writes.namespace)
+    ownership = declared.writes.ownership
+    return Children(ownership, ownership.namespace if isinstance(ownership, InNamespace) else "")
 
 
 def scope(declared: Declaration, kind: type[Object]) -> Scope:

@@ -3,28 +3,38 @@
 - A field that the wanted object does not set belongs to the server or another writer, and stays.
 - A struct is compared field by field, a map key by key (keys we don't want go), a list as a whole.
 - A struct may name fields that are `OURS` even when they are not set: then their value is removed.
-- Of the metadata only labels, annotations and owner references are ours, and those of others stay beside them.
+- Of the metadata only labels, annotations and owner references are ours, and those of others stay beside them. An
+  owner reference that is ours and not wanted any more is removed: Kubernetes would delete the object for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
 import msgspec
 
-from seamark_runtime.api.meta import Object, ObjectMeta, to_wire
+from seamark_runtime.api.meta import Object, ObjectMeta, OwnerReference, to_wire
+
+IsOurs = Callable[[OwnerReference], bool]
 
 
-def difference(wanted: Object, live: Object) -> dict[str, Any]:
-    """A merge patch with what `wanted` says and `live` does not; empty when there is nothing to do."""
+def _none_is_ours(_reference: OwnerReference) -> bool:
+    return False
+
+
+def difference(wanted: Object, live: Object, ours: IsOurs = _none_is_ours) -> dict[str, Any]:
+    """A merge patch with what `wanted` says and `live` does not; empty when there is nothing to do.
+
+    `ours`: whether an owner reference is one that only we set, so that it is removed where it is not wanted.
+    """
     patch = _struct(wanted, live, skip=("metadata",))
-    metadata = _metadata(wanted.metadata, live.metadata)
+    metadata = _metadata(wanted.metadata, live.metadata, ours)
     return {**patch, **({"metadata": metadata} if metadata else {})}
 
 
-def _metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
+def _metadata(wanted: ObjectMeta, live: ObjectMeta, is_ours: IsOurs) -> dict[str, Any]:
     """Labels, annotations and owner references of others stay; ours are set."""
     patch: dict[str, Any] = {}
     for name in ("labels", "annotations"):
@@ -33,8 +43,9 @@ def _metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
             patch[name] = changed
     owners = {ref.uid: ref for ref in live.owner_references or ()}
     ours = {ref.uid: ref for ref in wanted.owner_references or ()}
-    if any(owners.get(uid) != ref for uid, ref in ours.items()):
-        patch["ownerReferences"] = to_wire(tuple({**owners, **ours}.values()))
+    kept = {uid: ref for uid, ref in owners.items() if uid in ours or not is_ours(ref)}
+    if len(kept) < len(owners) or any(owners.get(uid) != ref for uid, ref in ours.items()):
+        patch["ownerReferences"] = to_wire(tuple({**kept, **ours}.values()))
     return patch
 
 

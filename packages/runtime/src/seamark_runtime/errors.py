@@ -43,7 +43,11 @@ class Exists(SeamarkError):
 
 
 class Gone(SeamarkError):
-    pass
+    """`name`: the object that the server did not find; empty where it does not serve the kind, or the path."""
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name
 
 
 class Expired(SeamarkError):

@@ -1,7 +1,8 @@
 """Events: what happened, reported once.
 
 - One when an object's summary condition turns False, one when it has recovered, one for a notice; none for becoming
-  True at birth. Never one per pass: the same words about the same object are counted into a series instead.
+  True at birth. The first failure waits for a moment, and is dropped if the object recovers (`HeldWarnings`).
+- Never one per reconcile: the same text about the same object is counted into a series instead.
 - The name of an event follows from what it says, so a restarted operator does not say it again.
 - Sent beside the workers from a bounded queue. The API server refusing one costs that event, and a metric.
 """
@@ -17,12 +18,13 @@ from random import Random
 import structlog
 
 from seamark_runtime.api.events import Event, ObjectReference
-from seamark_runtime.api.meta import Condition, Object, ObjectMeta, Resource
+from seamark_runtime.api.meta import Condition, Key, Object, ObjectMeta, Resource
 from seamark_runtime.backoff import Backoff
 from seamark_runtime.client import Client
 from seamark_runtime.clock import Clock, micro_timestamp
 from seamark_runtime.conditions import FALSE, TRUE
 from seamark_runtime.errors import Exists, Gone, Retry, SeamarkError
+from seamark_runtime.heldwarnings import HeldWarnings
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.redaction import redact
 
@@ -68,6 +70,7 @@ class Events:
         self._random = Random(instance)
         self._series: OrderedDict[str, _Series] = OrderedDict()
         self._down: OrderedDict[str, None] = OrderedDict()  # objects with a reported failure, not yet recovered
+        self._held = HeldWarnings(self._failed, 10 * limit)
         self._pending: deque[tuple[Event, int]] = deque()
         self._added = asyncio.Event()
 
@@ -75,17 +78,36 @@ class Events:
         """The summary condition of an object changed its status: reported when it fails, and when it has recovered."""
         was_down = obj.uid in self._down or (before is not None and before.status == FALSE)
         if after.status == FALSE:
-            self._down[obj.uid] = None
-            while len(self._down) > 10 * self._limit:
-                self._down.popitem(last=False)
-        elif after.status == TRUE and was_down:
+            if not self._held.hold(obj, after):
+                self._failed(obj, after)
+        elif after.status == TRUE:
             self._down.pop(obj.uid, None)
-        else:
-            return
+            if not self._held.drop(obj.uid) and was_down:
+                self._report_condition(obj, after)
+
+    def changed(self, obj: Object, condition: Condition) -> None:
+        """The summary condition has the same status, for another reason or with another message."""
+        self._held.update(obj, condition)
+
+    def gone(self, resource: Resource, key: Key) -> None:
+        """The object is deleted: nothing that is held about it is reported."""
+        self._held.gone(resource, key)
+
+    @property
+    def held(self) -> int:
+        """How many warnings wait."""
+        return len(self._held)
+
+    def _failed(self, obj: Object, condition: Condition) -> None:
+        self._down[obj.uid] = None
+        while len(self._down) > 10 * self._limit:
+            self._down.popitem(last=False)
+        self._report_condition(obj, condition)
+
+    def _report_condition(self, obj: Object, condition: Condition) -> None:
         about = _About(obj.RESOURCE, obj.metadata)
-        self._report(
-            about, after.reason, after.message, warning=after.status == FALSE, moment=after.last_transition_time
-        )
+        moment = condition.last_transition_time
+        self._report(about, condition.reason, condition.message, warning=condition.status == FALSE, moment=moment)
 
     def notice(self, obj: Object, notice: Notice) -> None:
         self.report(obj.RESOURCE, obj.metadata, notice)
@@ -137,6 +159,12 @@ class Events:
         )
 
     async def run(self) -> None:
+        try:
+            await self._deliver_all()
+        finally:
+            self._held.close()
+
+    async def _deliver_all(self) -> None:
         while True:
             while self._pending:
                 event, count = self._pending.popleft()

@@ -21,6 +21,7 @@ from seamark_runtime.request import Request
 from seamark_runtime.source import NotYet
 
 STANDS_BY = "this replica does not lead: another one works"
+PROMPT = 1.0  # seconds within which an answer is not late
 
 
 def evidence(operator: Operator, resource: Resource, key: Key) -> list[str]:
@@ -74,6 +75,8 @@ def describe(record: CallRecord, *, own: bool = True) -> str:
     if isinstance(record.outcome, Failed):
         error = f": {redact(record.outcome.message, LONGEST_MESSAGE)}" if own else ""
         return f"failed {record.age:.0f} s ago{error}"
+    if record.pending is not None and record.pending >= PROMPT:
+        return f"answered {record.age:.0f} s ago; asked again {record.pending:.0f} s ago, not answered since"
     if record.keeps == float("inf"):
         return f"answered {record.age:.0f} s ago"
     if record.keeps <= 0:

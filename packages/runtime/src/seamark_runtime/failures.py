@@ -20,7 +20,8 @@ log = structlog.get_logger(__name__)
 
 LONGEST = 500  # characters of an exception's text in a message
 
-DECODE, INDEX, LISTENER, RECONCILE = "decode", "index", "listener", "reconcile"
+DECODE, INDEX, LISTENER, READ, RECONCILE = "decode", "index", "listener", "read", "reconcile"
+COMPANION = "companion"
 
 NOTICES = {
     DECODE: ("Unreadable", "Seamark can't read this object and ignores it until it changes"),

@@ -15,12 +15,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import Generic, TypeVar
 
+import structlog
+
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.client import Client
 from seamark_runtime.errors import Gone, Refused, SeamarkError
+from seamark_runtime.failures import READ, Failure, described
 from seamark_runtime.source import Absent, Fresh, NotYet, Source
 
 T = TypeVar("T", bound=Object)
+
+log = structlog.get_logger(__name__)
 
 RETRY_SECONDS = 10.0  # seconds after which a read that failed, or was refused, is tried again at the latest
 
@@ -96,4 +101,8 @@ class Follower(Source, Generic[T]):
         except Refused as error:
             return Unreadable(error.message)
         except SeamarkError:
+            return None
+        except Exception as error:  # this object is read again, and so are all others
+            log.exception("read failed: this is a bug in Seamark", kind=str(self._kind.RESOURCE))
+            self.on_failure(Failure(READ, self._kind.RESOURCE, message=described(error)))
             return None

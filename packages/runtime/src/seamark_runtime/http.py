@@ -28,6 +28,7 @@ from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
 from seamark_runtime.untrusted.bodies import read_body
 from seamark_runtime.untrusted.decoding import Malformed
 
+UNREADABLE = (aiohttp.ClientError, OSError, ValueError)  # ValueError: headers that the library can't read
 LARGEST = 512 * 2**20  # bytes of an answer: a list of many objects
 
 
@@ -41,7 +42,7 @@ class HttpStream:
         try:
             async for chunk in self._response.content.iter_any():
                 yield chunk
-        except (aiohttp.ClientError, OSError) as error:
+        except UNREADABLE as error:
             raise NoAnswerError(f"the stream was cut: {describe(error)}") from error
 
     async def read(self) -> bytes:
@@ -52,7 +53,7 @@ class HttpStream:
             raise NoAnswerError("no whole answer in time") from error
         except Malformed as error:
             raise NoAnswerError(str(error)) from None
-        except (aiohttp.ClientError, OSError) as error:
+        except UNREADABLE as error:
             raise NoAnswerError(f"the answer was cut: {describe(error)}") from error
 
 
@@ -69,6 +70,11 @@ class HttpTransport:
         """Loads credentials now, so that mistakes in them are reported at the start."""
         await self._renewal.first()
         return self
+
+    @property
+    def base_url(self) -> str:
+        """Of the API server; empty before `open`."""
+        return self._connection.base_url if self._connection is not None else ""
 
     async def send(self, request: HttpRequest) -> Answer:
         """The deadline counts from here: waiting for a place and for credentials included."""
@@ -118,7 +124,7 @@ class HttpTransport:
             raise NoAnswerError("no answer in time") from error
         except Malformed as error:
             raise NoAnswerError(str(error)) from None
-        except (aiohttp.ClientError, OSError) as error:
+        except UNREADABLE as error:
             raise NoAnswerError(describe(error)) from error
 
     @asynccontextmanager
@@ -146,7 +152,7 @@ class HttpTransport:
                 opening.reschedule(None)
         except TimeoutError as error:
             raise NoAnswerError("no answer in time") from error
-        except (aiohttp.ClientError, OSError) as error:
+        except UNREADABLE as error:
             raise NoAnswerError(describe(error)) from error
         try:
             if response.status == 401:

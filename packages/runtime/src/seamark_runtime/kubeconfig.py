@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+from seamark_runtime.untrusted.decoding import InvalidSyntax, Malformed, decode_yaml
 
 
 class KubeconfigError(Exception):
@@ -110,11 +110,13 @@ def read(paths: str) -> Kubeconfig:
 
 def _document(file: Path) -> Mapping[str, Any]:
     try:
-        document = yaml.safe_load(file.read_text())
+        document = decode_yaml(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
         raise KubeconfigError(f"it can't be read ({getattr(error, 'strerror', None) or 'not a text'})") from None
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except InvalidSyntax:
         raise KubeconfigError("it is not valid YAML") from None
+    except Malformed as error:
+        raise KubeconfigError(str(error)) from None
     if not isinstance(document, dict):
         raise KubeconfigError("it is not a mapping with clusters, users and contexts")
     return document

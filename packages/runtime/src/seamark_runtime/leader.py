@@ -23,6 +23,7 @@ import asyncio
 import math
 import socket
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -36,6 +37,9 @@ from seamark_runtime.errors import Conflict, Exists, Gone, SeamarkError
 
 log = structlog.get_logger(__name__)
 
+MARK = "seamark.dev/operator-lease"  # the label of a Lease by which an operator of ours is elected
+LABELS = {MARK: "true"}
+FAMILIES_ANNOTATION = "seamark.dev/families"  # on it: what that operator runs, separated by commas
 CHECK = 1.0  # seconds between two looks at a clock that the event loop's timers do not follow
 
 
@@ -44,6 +48,7 @@ class LeaseSettings:
     duration: float = 15.0
     renew: float = 5.0
     margin: float = 3.0
+    families: str = ""  # what the operator runs, for readers of the Lease
 
 
 def process_identity() -> str:
@@ -73,6 +78,7 @@ class Leader:
         self._random = Random(identity)
         self._deadline = float("-inf")
         self._term = 0  # how often the lease has become ours after a time without it
+        self._replaced = False  # a response has shown that another process leads, and the lease was not ours since
         self._seen: tuple[str, float] = ("", 0.0)  # another holder's lease: its version, and when a response showed it
         self._changed = asyncio.Event()
 
@@ -94,6 +100,12 @@ class Leader:
         term = self._term
         while self._term == term and (left := self.remaining()) > 0:  # noqa: ASYNC110  time itself is what we wait for
             await asyncio.sleep(min(left, CHECK))  # a suspended machine's timers are late
+
+    async def replaced(self) -> None:
+        """Returns once a response has shown another process as the holder; a missing response is no evidence."""
+        while not self._replaced:
+            self._changed.clear()
+            await self._changed.wait()
 
     async def run(self) -> None:
         """Acquires and renews until cancelled."""
@@ -122,7 +134,8 @@ class Leader:
             async with asyncio.timeout(self._settings.renew):
                 lease = await self._client.get(Lease, self._key)
                 if lease.spec.holder_identity == self._identity:
-                    await self._patch(lease, {"holderIdentity": "", "leaseDurationSeconds": 1})
+                    now = micro_timestamp(self._clock.wall())
+                    await self._patch(lease, {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": now})
         except TimeoutError:
             log.info("lease not given back in time; it runs out by itself")
         except SeamarkError as error:
@@ -142,14 +155,18 @@ class Leader:
             await self._patch(lease, {**ours, "renewTime": now})
         elif not lease.spec.holder_identity or self._run_out(lease, self._clock.boottime()):
             transitions = (lease.spec.lease_transitions or 0) + 1
-            await self._patch(lease, {**ours, "renewTime": now, "acquireTime": now, "leaseTransitions": transitions})
+            spec = {**ours, "renewTime": now, "acquireTime": now, "leaseTransitions": transitions}
+            await self._patch(lease, spec, {"labels": LABELS, "annotations": self._annotations()})
         else:
+            self._replaced, self._deadline = True, float("-inf")  # also if it was given away before our deadline
+            self._changed.set()
             return
         self._take(started)
 
     def _take(self, started: float) -> None:
         if not self.leading:
             self._term += 1
+        self._replaced = False
         self._deadline = started + self._settings.duration - self._settings.margin
         self._changed.set()
 
@@ -167,9 +184,14 @@ class Leader:
             renew_time=now,
             lease_transitions=0,
         )
-        metadata = ObjectMeta(name=self._key.name, namespace=self._key.namespace)
+        metadata = ObjectMeta(
+            name=self._key.name, namespace=self._key.namespace, labels=LABELS, annotations=self._annotations()
+        )
         await self._client.create(Lease(metadata=metadata, spec=spec))
 
-    async def _patch(self, lease: Lease, spec: dict[str, object]) -> None:
-        metadata = {"resourceVersion": lease.metadata.resource_version, "uid": lease.uid}
+    def _annotations(self) -> dict[str, str]:
+        return {FAMILIES_ANNOTATION: self._settings.families}
+
+    async def _patch(self, lease: Lease, spec: dict[str, object], marks: Mapping[str, object] | None = None) -> None:
+        metadata = {"resourceVersion": lease.metadata.resource_version, "uid": lease.uid, **(marks or {})}
         await self._client.merge_patch(Lease, self._key, {"metadata": metadata, "spec": spec})

@@ -4,20 +4,25 @@
 - A request waits outside any worker while a cache that it reads is stale (`stalecaches`), or does not show yet what
   the request has written (`expectations`, `overdue`).
 - A reconcile that fails concerns its request alone: it is requeued after a backoff, and the others go on (`failures`).
+- Companions run as long as a term of leadership. Lasting ones begin with the first term and go on while no process
+  leads; they end when another process leads, and with this process.
 """
 
 from __future__ import annotations
 
 import asyncio
-from itertools import chain, islice
+from itertools import chain, count, islice
+from random import Random
 
 import structlog
 
 from seamark_runtime.api.meta import Object
-from seamark_runtime.controller import CollectionController, Controller, kinds
-from seamark_runtime.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal
+from seamark_runtime.backoff import Backoff
+from seamark_runtime.controller import CollectionController, Companion, Controller, kinds
+from seamark_runtime.errors import Conflict, Fenced, Gone, Retry, SeamarkError, Terminal, UserError
 from seamark_runtime.events import Notice
-from seamark_runtime.failures import RECONCILE, Failure
+from seamark_runtime.failures import COMPANION, RECONCILE, Failure, described
+from seamark_runtime.leader import Leader
 from seamark_runtime.overdue import Overdue
 from seamark_runtime.reconciler import LASTING, Dependencies, Owners, Reconciler
 from seamark_runtime.request import Request
@@ -66,10 +71,7 @@ class Loop:
         self.router.start()
         try:
             async with asyncio.TaskGroup() as group:
-                for companion in dict.fromkeys(
-                    chain.from_iterable(c.companions for c in self.router.controllers.values())
-                ):
-                    group.create_task(companion(), name="companion")
+                self._accompany(group, lasting=False)
                 for worker in range(workers):
                     group.create_task(measured(self._work(f"worker {worker}"), longest))
         finally:
@@ -77,6 +79,38 @@ class Loop:
             self.router.stop()
             self._overdue.stop()
             await self._dependencies.calls.stop()
+
+    async def run_lasting(self, leader: Leader | None) -> None:
+        """Runs the lasting companions until cancelled: from the first term on, except while another process leads."""
+        while True:
+            if leader is not None:
+                await leader.gained()
+            async with asyncio.TaskGroup() as group:
+                tasks = self._accompany(group, lasting=True)
+                await (leader.replaced() if leader is not None else asyncio.Event().wait())
+                for task in tasks:
+                    task.cancel()
+
+    def _accompany(self, group: asyncio.TaskGroup, *, lasting: bool) -> list[asyncio.Task[None]]:
+        """Those of all controllers, each once."""
+        declared = chain.from_iterable(controller.companions for controller in self.router.controllers.values())
+        companions = dict.fromkeys(companion for companion in declared if companion.lasting is lasting)
+        return [group.create_task(self._accompanied(companion), name="companion") for companion in companions]
+
+    async def _accompanied(self, companion: Companion) -> None:
+        """Runs a companion, and again after a failure: it serves all objects, and ends none of the other tasks."""
+        backoff, random = Backoff(first=0.5, most=30.0), Random(self._dependencies.client.manager)
+        for failures in count():
+            try:
+                await companion.run()
+            except UserError:
+                raise  # a mistake in the configuration: the operator ends with that message
+            except Exception as error:
+                log.exception("a companion failed and is started again: this is a bug in Seamark")
+                self._dependencies.failures.report(Failure(COMPANION, "operator", message=described(error)))
+            else:
+                return
+            await asyncio.sleep(backoff.pause(random, failures))
 
     async def drain(self, grace: float) -> None:
         """Starts no further reconcile, and waits for those in progress, for at most `grace` seconds."""

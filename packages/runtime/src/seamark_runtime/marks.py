@@ -20,7 +20,7 @@ def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict
     metadata: dict[str, Any] = {}
     writes = controller.writes
     finalizers = obj.metadata.finalizers or ()
-    ours = [name for name in finalizers if name in (writes.finalizer, *writes.former_finalizers)]
+    ours = [name for name in finalizers if name in writes.finalizers]
     others = [name for name in finalizers if name not in ours]
     if wanted.finalizer and ours != [writes.finalizer]:
         metadata["finalizers"] = [*others, writes.finalizer]
@@ -36,10 +36,9 @@ def missing_marks(controller: Controller[Any], obj: Any, wanted: Wanted) -> dict
 def without_finalizer(controller: Controller[Any], obj: Any) -> dict[str, Any]:
     writes = controller.writes
     finalizers = obj.metadata.finalizers or ()
-    ours = (writes.finalizer, *writes.former_finalizers)
-    if not any(name in ours for name in finalizers):
+    if not any(name in writes.finalizers for name in finalizers):
         return {}
-    return {"finalizers": [name for name in finalizers if name not in ours]}
+    return {"finalizers": [name for name in finalizers if name not in writes.finalizers]}
 
 
 async def change_metadata(

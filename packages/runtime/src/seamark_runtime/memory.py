@@ -7,6 +7,8 @@
 - A memory with `acknowledge` (`Acknowledging`) is also called at the end of a reconcile: after the status was written,
   or the entries were published, and after the notices were sent. A reconcile that has failed before that is not
   acknowledged, so that what is still to be published is not lost. Called again with the same values it changes nothing.
+- A result that follows from its arguments alone may be kept without a declaration (a `cached_property` of a frozen
+  value, `Index` functions that parse a spec once), bounded, by code that decides nothing: without it nothing differs.
 - A memory is lost with the process: what must survive a restart is in Kubernetes or at the remote party.
 """
 

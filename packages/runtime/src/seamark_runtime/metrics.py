@@ -6,6 +6,8 @@ import asyncio
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from seamark_runtime.loopwatch import LoopWatch
+
 FAST = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 
 
@@ -34,9 +36,10 @@ class Metrics:
         self.loop_lag = Histogram(
             "seamark_loop_lag_seconds", "How late the event loop runs what is due", buckets=FAST, registry=registry
         )
-        self.longest_block = Gauge(
-            "seamark_loop_longest_block_seconds",
-            "The most CPU time that a task has used without giving way to others, since the start",
+        self.loop = LoopWatch(registry)
+        self.longest_step = Gauge(
+            "seamark_task_longest_step_seconds",
+            "The most CPU time that a task of a group has used without giving way to others, since the start",
             ["task"],
             registry=registry,
         )
@@ -51,7 +54,7 @@ class Metrics:
         )
         self.object_failures = Counter(
             "seamark_object_failures",
-            "Failures that concern one object alone, by what failed: decode, index, listener or reconcile",
+            "Failures of one object or task, by what failed: decode, index, listener, read, reconcile or companion",
             ["kind", "stage"],
             registry=registry,
         )

@@ -10,7 +10,7 @@ import base64
 import binascii
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -24,10 +24,10 @@ TIMEOUT = aiohttp.ClientTimeout(total=20)
 LARGEST = 1 << 20
 
 
-async def id_token(provider: Entry) -> str:
+async def id_token(provider: Entry, now: Callable[[], float] = time.time) -> str:
     """The token to send, for the `config` of an auth-provider."""
     token = provider.text("id-token")
-    if token and _expiry(token) > time.time() + LEEWAY:
+    if token and _expiry(token) > now() + LEEWAY:
         return token
     if not provider.text("refresh-token"):
         raise KubeconfigError("oidc: there is no valid id-token, and it cannot refresh without refresh-token")

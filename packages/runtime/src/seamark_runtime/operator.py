@@ -2,6 +2,8 @@
 
 - Caches are warm on every replica; only the leader reconciles. Losing the lease stops the workers at once, and nothing
   is sent after its write deadline; getting it back starts them again, without a restart of the process.
+- What serves clients for the leader (lasting companions) goes on while no process leads, and ends before the lease is
+  released.
 - Stopping lets reconciles in progress end, releases the lease, and closes what was opened.
 """
 
@@ -22,7 +24,7 @@ from seamark_runtime.cache import Index
 from seamark_runtime.calls import Calls
 from seamark_runtime.client import Client
 from seamark_runtime.clock import SuspendAwareClock
-from seamark_runtime.controller import Declaration, children, kinds, scope
+from seamark_runtime.controller import Controller, Declaration, children, kinds, scope
 from seamark_runtime.events import Events
 from seamark_runtime.expectations import Expectations
 from seamark_runtime.failures import Failures
@@ -98,13 +100,14 @@ class Operator:
             failures=self.failures,
             clock=world.clock,
         )
-        self._longest = {task: LongestStep(self.metrics.longest_block.labels(task)) for task in TASKS}
+        self._longest = {task: LongestStep(self.metrics.longest_step.labels(task)) for task in TASKS}
         self.loop = Loop(dependencies, router, owners)
 
     def _leader(self) -> Leader:
         settings = self.settings
         duration = settings.lease_duration
-        lease = LeaseSettings(duration=duration, renew=duration / 3, margin=duration / 5)
+        families = ",".join(settings.families)
+        lease = LeaseSettings(duration=duration, renew=duration / 3, margin=duration / 5, families=families)
         client = Client(self.world.transport, manager=MANAGER, timeout=settings.request_timeout)
         return Leader(client, Key(settings.namespace, settings.lease), self.world.identity, self.world.clock, lease)
 
@@ -123,7 +126,9 @@ class Operator:
         watching = WatchSettings(idle=self.settings.watch_idle, lifetime=self.settings.watch_lifetime)
         followed = widest(scope(controller, kind) for controller in controllers if kind in kinds(controller))
         watch = Watch(client, kind, self.world.random, followed.namespace, followed.selectors, watching)
-        return Informer(watch, indexes, optional=optional)
+        informer = Informer(watch, indexes, optional=optional)
+        informer.finalizers = _finalizers(controllers, kind)
+        return informer
 
     def _follower(self, client: Client, kind: type[Object]) -> Follower[Any]:
         return Follower(client, kind, self.world.random, self.settings.single_reads)
@@ -141,6 +146,7 @@ class Operator:
     async def run(self) -> None:
         """Runs until cancelled, then stops in order."""
         async with asyncio.TaskGroup() as group:
+            lasting = group.create_task(self.loop.run_lasting(self.leader), name="lasting companions")
             beside = [
                 *(self._start(group, WATCH, i.watch.run(i.handle), i.name) for i in self.informers.values()),
                 self._start(group, EVENTS, self.events.run()),
@@ -150,6 +156,8 @@ class Operator:
             try:
                 await self._lead()
             finally:
+                lasting.cancel()
+                await asyncio.wait((lasting,))
                 for task in beside:
                     task.cancel()
                 for follower in self.followers.values():
@@ -196,9 +204,11 @@ class Operator:
             work.result()
 
     async def measure(self) -> None:
-        """Keeps the metrics of the process: how late the event loop runs, and what can't be watched or decoded."""
+        """Keeps the metrics of the process: how late the event loop runs and how long it is held,
+        and what can't be watched or decoded."""
         async with asyncio.TaskGroup() as group:
             group.create_task(watch_lag(self.metrics))
+            group.create_task(self.metrics.loop.run())
             group.create_task(self._gauges())
 
     async def _gauges(self) -> None:
@@ -208,6 +218,12 @@ class Operator:
                 self.metrics.watch_trouble.labels(kind).set(1 if informer.trouble else 0)
                 self.metrics.unreadable.labels(kind).set(len(informer.broken))
             await asyncio.sleep(5)
+
+
+def _finalizers(controllers: Iterable[Declaration], kind: type[Object]) -> frozenset[str]:
+    """Ours on objects of this kind."""
+    about = (c for c in controllers if isinstance(c, Controller) and c.kind is kind)
+    return frozenset(finalizer for controller in about for finalizer in controller.writes.finalizers)
 
 
 def _all_kinds(controllers: Iterable[Declaration]) -> tuple[type[Object], ...]:

@@ -34,6 +34,15 @@ class Ownership(Protocol):
 
     def claim(self, owner: Object, child: Any) -> Any: ...
 
+    def owns(self, owner: Object, child: Object) -> bool:
+        """Whether an object that has the name of a wanted child may be changed to be that child."""
+        return self.token(owner) in set(self.owners(child))
+
+    def refers(self, owner: Object, reference: OwnerReference) -> bool:
+        """Whether a reference on an owned child is ours to remove where `claim` does not set it."""
+        del owner, reference
+        return False
+
 
 class Misplaced(Exception):
     """A controller wants a child where its children are not looked for: nothing would ever remove it."""
@@ -71,7 +80,30 @@ class Children:
             raise Misplaced(f"{kind} {key} is in another namespace than the children of {owner.key}")
 
 
-class ByReference:
+@dataclass(frozen=True)
+class InNamespace(Ownership):
+    """An ownership whose children are all in one namespace, that of the installation, wherever their owners are."""
+
+    ownership: Ownership
+    namespace: str
+
+    def token(self, owner: Object) -> Hashable:
+        return self.ownership.token(owner)
+
+    def owners(self, child: Object) -> Iterable[Hashable]:
+        return self.ownership.owners(child)
+
+    def claim(self, owner: Object, child: Any) -> Any:
+        return self.ownership.claim(owner, child)
+
+    def owns(self, owner: Object, child: Object) -> bool:
+        return self.ownership.owns(owner, child)
+
+    def refers(self, owner: Object, reference: OwnerReference) -> bool:
+        return self.ownership.refers(owner, reference)
+
+
+class ByReference(Ownership):
     """An owner reference with the owner's uid: for children in the owner's namespace. Kubernetes collects them.
 
     What refers to an owner from another namespace is not its child, as for Kubernetes: anybody can write a uid there.
@@ -95,9 +127,18 @@ class ByReference:
         metadata = msgspec.structs.replace(child.metadata, owner_references=(reference,))
         return msgspec.structs.replace(child, metadata=metadata)
 
+    def refers(self, owner: Object, reference: OwnerReference) -> bool:
+        resource = owner.RESOURCE
+        return refers_to(reference, resource.group, resource.kind, owner.metadata.name)
+
+
+def refers_to(reference: OwnerReference, group: str, kind: str, name: str) -> bool:
+    """By name, whatever the uid: where an owner of this name exists, a reference to another uid leads nowhere."""
+    return (reference.api_version.rpartition("/")[0], reference.kind, reference.name) == (group, kind, name)
+
 
 @dataclass(frozen=True)
-class ByLabels:
+class ByLabels(Ownership):
     """Labels that name the owner: for children in other namespaces, where owner references can't point."""
 
     manager: str
@@ -107,7 +148,7 @@ class ByLabels:
     def token(self, owner: Object) -> Hashable:
         return owner.key
 
-    def owners(self, child: Object) -> Iterable[Hashable]:
+    def owners(self, child: Object) -> Iterable[Key]:
         if child.label(MANAGED_BY) == self.manager and child.label(self.name_label):
             yield Key(child.label(self.namespace_label), child.label(self.name_label))
 

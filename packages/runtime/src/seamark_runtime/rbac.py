@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from seamark_runtime.access import OwnRights
 from seamark_runtime.api.authorization import SelfSubjectAccessReview
 from seamark_runtime.api.coordination import Lease
 from seamark_runtime.api.events import Event
@@ -39,7 +40,7 @@ def grants(declared: Controller[Any] | CollectionController[Any]) -> set[Grant]:
     found |= _each(declared, (*declared.reads.singles, *_written(declared)), SINGLE)
     found |= _each(declared, declared.writes.children, MAKE)
     found |= _each(declared, declared.writes.kept, KEEP)
-    found |= on(SelfSubjectAccessReview, ("create",)) if declared.reads.own_rights else set()
+    found |= on(SelfSubjectAccessReview, ("create",)) if _reads_rights(declared) else set()
     if isinstance(declared, Controller):
         if not isinstance(declared.status, NoStatus):
             found |= _each(declared, (declared.kind,), ("patch",), "status")
@@ -47,6 +48,10 @@ def grants(declared: Controller[Any] | CollectionController[Any]) -> set[Grant]:
             found |= _each(declared, (declared.kind,), ("patch",))
         found |= on(Event, ("create", "patch"))
     return found
+
+
+def _reads_rights(declared: Controller[Any] | CollectionController[Any]) -> bool:
+    return any(isinstance(source, OwnRights) for source in declared.reads.sources)
 
 
 def _written(declared: Controller[Any] | CollectionController[Any]) -> tuple[type[Object], ...]:

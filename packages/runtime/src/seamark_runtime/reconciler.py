@@ -107,8 +107,7 @@ class Reconciler:
 
     async def reconcile(self, request: Request) -> None:
         controller = self._router.controllers[request.controller]
-        parts = self._dependencies
-        view = View(parts.informers, parts.clock.monotonic(), parts.followers, parts.reviews)
+        view = self._view()
         try:
             if isinstance(controller, Controller):
                 await self._object(request, controller, view)
@@ -119,6 +118,10 @@ class Reconciler:
             raise
         finally:
             self._router.reads.settle(view.reads)
+
+    def _view(self) -> View:
+        parts = self._dependencies
+        return View(parts.informers, parts.clock.monotonic(), parts.followers, parts.reviews, parts.clock.wall())
 
     async def _object(self, request: Request, controller: Controller[Any], view: View) -> None:
         dependencies = self._dependencies
@@ -334,4 +337,6 @@ class Reconciler:
             controller.memory.forget(request.key)
         self._awaiting.pop(request, None)
         exists = len(view.reads) > 1 if isinstance(controller, Controller) else self._router.exists(request, controller)
+        if isinstance(controller, Controller) and not exists:
+            dependencies.events.gone(controller.kind.RESOURCE, request.key)
         self._router.forget(request, view.reads if exists else ())

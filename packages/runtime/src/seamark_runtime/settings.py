@@ -6,10 +6,13 @@
   settings.
 - An error names the source of a wrong value and what is allowed. An unknown name in the file is an error, too: an
   ignored setting is worse than none.
+- A setting that was renamed is accepted under its former name for one version, with a warning (`former`). The value of
+  one that was replaced by another is ignored, with a warning (`replaces`).
 """
 
 from __future__ import annotations
 
+import sys
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = "seamark"
     lease_duration: Annotated[float, Meta(description="Seconds that a lease lasts", ge=1)] = 15.0
     watch_idle: Annotated[
-        float, Meta(description="Seconds without a byte after which a watch is taken for half-open", gt=0)
+        float, Meta(description="Seconds without a byte after which a watch counts as half-open", gt=0)
     ] = 150.0
     watch_lifetime: Annotated[float, Meta(description="Seconds after which a watch is opened anew", ge=10)] = 600.0
     single_reads: Annotated[
@@ -63,6 +66,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 @dataclass(frozen=True)
+class Former:
+    """A name that a setting had in the version before."""
+
+    name: str
+    counts: bool  # whether its value still has an effect
+
+
+def former(name: str) -> Meta:
+    """Of a setting that was renamed: the value of its former name counts, unless the new name is set as well."""
+    return Meta(extra={"former": Former(name, counts=True)})
+
+
+def replaces(name: str) -> Meta:
+    """Of a setting in place of another, whose values would be wrong for it."""
+    return Meta(extra={"former": Former(name, counts=False)})
+
+
+@dataclass(frozen=True)
 class Field:
     """One setting, as a flag and a page of the reference need it."""
 
@@ -72,14 +93,19 @@ class Field:
     description: str
     many: bool = False  # several values; in a flag or variable with commas between them
     prefix: str = PREFIX
+    former: Former | None = None
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return flag(self.name)
 
     @property
     def variable(self) -> str:
         return self.prefix + self.name.upper()
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def declared(shape: type[S], prefix: str = PREFIX) -> list[Field]:
@@ -89,7 +115,9 @@ def declared(shape: type[S], prefix: str = PREFIX) -> list[Field]:
         base, *metas = typing.get_args(hints[info.name])
         many = typing.get_origin(base) is tuple
         description = next((meta.description for meta in metas if isinstance(meta, Meta) and meta.description), "")
-        found.append(Field(info.name, str if many else base, info.default, description, many, prefix))
+        extras = [meta.extra for meta in metas if isinstance(meta, Meta) and meta.extra]
+        old = next((extra["former"] for extra in extras if "former" in extra), None)
+        found.append(Field(info.name, str if many else base, info.default, description, many, prefix, old))
     return found
 
 
@@ -104,14 +132,16 @@ def load(
     """The settings in force; the first thing that is wrong, in one line."""
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
+    fields = declared(shape, prefix)
     for source, given in (
         (file, _file(file) if file else {}),
-        ("the environment", _environment(declared(shape, prefix), environment)),
+        ("the environment", _environment(fields, environment)),
         ("the command line", {name: value for name, value in flags.items() if value is not None}),
     ):
-        values.update(given)
-        origin.update(dict.fromkeys(given, source))
-    known = {field.name: field for field in declared(shape)}
+        current = _by_current_names(fields, given, source)
+        values.update(current)
+        origin.update(dict.fromkeys(current, source))
+    known = {field.name: field for field in fields}
     for name in values:
         if name not in known:
             raise UserError(f"{origin[name]}: unknown setting {name!r}", hint="known are " + ", ".join(sorted(known)))
@@ -133,7 +163,28 @@ def _check(shape: type[S], name: str, value: Any, origin: str) -> None:
 
 
 def _environment(fields: list[Field], environment: Mapping[str, str]) -> dict[str, str]:
-    return {f.name: environment[f.variable] for f in fields if f.variable in environment}
+    variables = {field.name: field.variable for field in fields}
+    variables |= {f.former.name: f.prefix + f.former.name.upper() for f in fields if f.former}
+    return {name: environment[variable] for name, variable in variables.items() if variable in environment}
+
+
+def _by_current_names(fields: list[Field], given: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The values by the names that settings have now; a warning for each former name."""
+    current = dict(given)
+    for field in fields:
+        if field.former and field.former.name in current:
+            value = current.pop(field.former.name)
+            if field.former.counts:
+                current.setdefault(field.name, value)
+                _warn(f"{source}: the setting {field.former.name} is called {field.name} now; rename it")
+            else:
+                _warn(f"{source}: the setting {field.former.name} has no effect any more; see {field.name}")
+    return current
+
+
+def _warn(text: str) -> None:
+    """Before logs are configured, beside the errors of the command line."""
+    sys.stderr.write(f"seamark: warning: {text}\n")
 
 
 def _file(path: str) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 STOP = (signal.SIGINT, signal.SIGTERM)
@@ -22,6 +23,22 @@ def stop_event() -> asyncio.Event:
     stopping = asyncio.Event()
     on_stop(stopping.set)
     return stopping
+
+
+@contextmanager
+def until_stopped() -> Iterator[None]:
+    """For work without a loop: a stop signal ends it by `KeyboardInterrupt`, in its own order; this returns normally.
+
+    A loop that runs inside may have its own handlers.
+    """
+    before = {number: signal.signal(number, signal.default_int_handler) for number in STOP}
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def run_until_stopped(work: Coroutine[Any, Any, None]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar, TypeVarTuple, Unpack
+from typing import Generic, NamedTuple, TypeVar, TypeVarTuple, Unpack, cast
 
 import structlog
 
@@ -199,6 +199,9 @@ class Collection(Source, Generic[K, V]):
 # ---- objects
 
 
+UNREADABLE = "unreadable"  # the token of the objects of a kind that exist and can't be read
+
+
 class Intent(NamedTuple):
     """The token of the intent of an object, or of an answer by index: everything but the status."""
 
@@ -208,11 +211,13 @@ class Intent(NamedTuple):
 class Informer(Source, Generic[T]):
     """A kind in the cache, kept by a watch.
 
-    - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index, and
-      Intent((index, value)) for that without status.
+    - Tokens: a Key for an object, Intent(key) for all of it but its status, (index, value) for an answer by index,
+      Intent((index, value)) for that without status, and UNREADABLE.
     - `revision` is the version up to which everything is in the cache; `lists` counts lists begun, `listed` the
       last one that was completed: together they tell whether a write has been seen (see `expectations`).
-    - `broken`: objects that can't be decoded or processed: they are in no cache.
+    - `broken`: objects that can't be decoded or processed: they are in no cache, and exist all the same (`unreadable`).
+      One that is being deleted and has one of our `finalizers` is in the cache, with the fields that can be read: or
+      it would never be released.
     - `stale`: no response for so long that the content may be outdated, until a list is complete. A refusal is a
       response: then `trouble` has it.
     """
@@ -229,6 +234,7 @@ class Informer(Source, Generic[T]):
         self.trouble: str | None = None
         self.stale = False
         self.broken: dict[Key, Broken] = {}
+        self.finalizers: frozenset[str] = frozenset()  # ours on objects of this kind
         self._reported: dict[Key, Broken] = {}  # what was broken before the list that is under way
         self._observers: list[Callable[[Informer[T], Change[T]], None]] = []
         self._progress: list[Callable[[Informer[T]], None]] = []
@@ -248,11 +254,11 @@ class Informer(Source, Generic[T]):
         match event:
             case Put(object=obj):
                 change = self.cache.put(obj)  # first: an index function may raise
-                self.broken.pop(obj.key, None)
+                self._not_broken(obj.key)
                 self._changed(change)
                 self._reached(obj.metadata.resource_version)
             case Removed(object=obj):
-                self.broken.pop(obj.key, None)
+                self._not_broken(obj.key)
                 self._changed(self.cache.remove(obj.key))
                 self._reached(obj.metadata.resource_version)
             case Progress(version=version):
@@ -265,6 +271,10 @@ class Informer(Source, Generic[T]):
                 self.cache.restart()
             case Synced(version=version):
                 self._complete(version)
+            case Broken(part=part) if part is not None and self.finalizers.intersection(part.metadata.finalizers or ()):
+                self._not_broken(event.key)
+                self._changed(self.cache.put(cast("T", part), leaving=True))
+                self._reached(event.version)
             case Broken():
                 self._unreadable(event)
                 self._reached(event.version)
@@ -298,7 +308,9 @@ class Informer(Source, Generic[T]):
             self._changed(change)
         self.trouble = None
         self.stale = False
-        self._reported = {}
+        gone, self._reported = self._reported.keys() - self.broken.keys(), {}
+        if gone:
+            self._notify(UNREADABLE)
         self.listed = self.lists
         self.revision = number(version)  # may go back: a cluster restored to its past
         self._now_synced()
@@ -307,12 +319,23 @@ class Informer(Source, Generic[T]):
     def _progressed(self) -> None:
         self._call(self._progress, self)
 
+    def unreadable(self) -> dict[Key, str]:
+        """The uids of objects that exist and can't be read: during a list, also those from before it."""
+        return {key: broken.uid for key, broken in (self._reported | self.broken).items()}
+
+    def _not_broken(self, key: Key) -> None:
+        known = [self.broken.pop(key, None), self._reported.pop(key, None)]
+        if any(known):
+            self._notify(UNREADABLE)
+
     def _unreadable(self, broken: Broken) -> None:
         """It is reported once, and not with every list that shows it unchanged."""
         known = self.broken.get(broken.key) or self._reported.get(broken.key)
         self.broken[broken.key] = broken
         if known is None or (known.uid, known.message) != (broken.uid, broken.message):
             self.on_failure(self._failure(broken))
+        if known is None or known.uid != broken.uid:
+            self._notify(UNREADABLE)
         self._changed(self.cache.remove(broken.key))
 
     def failures(self) -> list[Failure]:

@@ -5,7 +5,8 @@ Three modes, by who shares the status:
   the resourceVersion that was judged (the API server ignores a uid on `/status`, and a status meant for a deleted
   object must not land on its successor).
 - `ByEntry`: our entries of a list that several controllers share, by a JSON patch that tests the resourceVersion;
-  foreign entries are not even sent, so they stay as they are, in place and in order.
+  foreign entries are not even sent, so they stay as they are, in place and in order. Conditions in our entries of types
+  that we do not declare are another writer's, and stay.
 - `NoStatus`: for a controller that creates children for an object whose status belongs to others. Nothing is written.
 """
 
@@ -14,11 +15,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
-from seamark_runtime.api.meta import Object, to_wire
+from seamark_runtime.api.meta import Condition, Object, to_wire
 from seamark_runtime.client import Client
 from seamark_runtime.conditions import ConditionMap, ConditionType, Stamp
 
@@ -128,9 +130,12 @@ class ByManager:
         return {wire[name]: None for name in left}
 
 
+MOST_CONDITIONS = 8  # of one entry, as the Gateway API has it
+
+
 @dataclass(frozen=True)
 class ByEntry:
-    """`ours` tells our entries from foreign ones."""
+    """`ours` tells our entries from foreign ones, the declared types our conditions in them."""
 
     entries: Entries
     ours: Callable[[Any], bool]
@@ -138,8 +143,28 @@ class ByEntry:
     policy_condition: str = ""  # the same as `ours`, in CEL about `one`
 
     def published(self, obj: Any, judged: Any) -> Any:
-        ours = tuple(entry for entry in self._standing(obj) or () if self.ours(entry))
-        return type(judged)(**{self.entries.field: ours})
+        return type(judged)(**{self.entries.field: self._published(obj)})
+
+    def _published(self, obj: Any) -> tuple[Any, ...]:
+        return tuple(self._own(entry) for entry in self._standing(obj) or () if self.ours(entry))
+
+    def _own(self, entry: Any) -> Any:
+        """An entry of ours without the conditions of others."""
+        conditions = conditions_in(entry)
+        own = tuple(condition for condition in conditions if condition.type in self._types)
+        return entry if len(own) == len(conditions) else msgspec.structs.replace(entry, conditions=own)
+
+    def _with_others(self, wanted: Any, entry: Any) -> Any:
+        """As wanted, with the conditions of others that the entry has; of more than the limit, ours are kept."""
+        others = [condition for condition in conditions_in(entry) if condition.type not in self._types]
+        if not others:
+            return wanted
+        conditions = (*wanted.conditions, *others)[: max(MOST_CONDITIONS, len(wanted.conditions))]
+        return msgspec.structs.replace(wanted, conditions=conditions)
+
+    @cached_property
+    def _types(self) -> frozenset[str]:
+        return frozenset(declared.name for declared in self.conditions)
 
     def stamped(self, judged: Any, published: Any, stamp: Stamp) -> Any:
         return msgspec.structs.replace(judged, **{self.entries.field: self.entries.stamped(judged, published, stamp)})
@@ -148,7 +173,7 @@ class ByEntry:
         return self.entries.condition_map(status)
 
     def fingerprint(self, obj: Any) -> bytes:
-        return digest([entry for entry in self._standing(obj) or () if self.ours(entry)])
+        return digest(self._published(obj))
 
     async def write(self, client: Client, obj: Any, status: Any) -> Any:
         test = {"op": "test", "path": "/metadata/resourceVersion", "value": obj.metadata.resource_version}
@@ -170,8 +195,9 @@ class ByEntry:
             new = left.pop(self.entries.identity(entry), None)
             if new is None:
                 removed.insert(0, {"op": "remove", "path": f"{path}/{place}"})  # from the end, so that places hold
-            elif new != entry:
-                replaced.append({"op": "replace", "path": f"{path}/{place}", "value": to_wire(new)})
+            elif new != self._own(entry):
+                value = to_wire(self._with_others(new, entry))
+                replaced.append({"op": "replace", "path": f"{path}/{place}", "value": value})
         added = [{"op": "add", "path": f"{path}/-", "value": to_wire(entry)} for entry in left.values()]
         return [*replaced, *removed, *added]
 
@@ -201,6 +227,11 @@ class NoStatus:
 
     async def write(self, _client: Client, obj: Any, _status: Any) -> Any:
         raise AssertionError(f"{obj.key}: a silent controller never gets here, as nothing ever differs")
+
+
+def conditions_in(entry: Any) -> tuple[Condition, ...]:
+    """None of an entry that is of a kind without conditions."""
+    return getattr(entry, "conditions", None) or ()
 
 
 def digest(value: Any) -> bytes:

@@ -39,10 +39,15 @@ class StatusWriter:
         now = self.clock.monotonic()
         mode = controller.status
         kept_until = self.started + controller.timing.shelf_life
-        stamp = Stamp(obj.metadata.generation or None, timestamp(self.clock.wall()), awaiting_stands=now < kept_until)
+        stamp = Stamp(
+            obj.metadata.generation or None,
+            timestamp(self.clock.wall()),
+            awaiting_stands=now < kept_until,
+            running=max(now - self.started, 0.0),
+        )
         published = mode.published(obj, judged)
         status = mode.stamped(judged, published, stamp)
-        requeue_after = kept_until - now if stamp.kept else None
+        requeue_after = min(kept_until - now, stamp.shortest) if stamp.kept else None
         if status == published:
             return WriteResult(requeue_after=requeue_after)
         old, new = mode.condition_map(published), mode.condition_map(status)
@@ -61,3 +66,7 @@ class StatusWriter:
         for before, after in flips(old, new):
             if after.type in summaries:
                 self.events.flip(obj, before, after)
+        for place, condition in new.items():
+            was = old.get(place)
+            if was is not None and was.status == condition.status and condition.type in summaries:
+                self.events.changed(obj, condition)

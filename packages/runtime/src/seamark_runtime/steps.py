@@ -1,6 +1,7 @@
 """How long a task holds the event loop: the CPU time of each of its steps, from one await that waits to the next.
 
 Nothing else runs on the loop during a step. CPU time and not elapsed time: a busy machine is not our work.
+`loopwatch` measures the whole loop; this tells which task it was.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any, TypeVar
 import structlog
 from prometheus_client import Gauge
 
+from seamark_runtime.loopwatch import LONG_SECONDS
+
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
-
-LONG_SECONDS = 0.05
 
 
 class LongestStep:

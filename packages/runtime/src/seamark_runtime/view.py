@@ -1,6 +1,7 @@
 """What `observe` may read, and the record of what it has read.
 
-- A view answers from caches and facts only: no I/O, no waiting.
+- A view answers from caches and facts only: no I/O, no waiting. The time of the reconcile is data, too: `now` by the
+  runtime's clock, `date` by the calendar.
 - Every read is recorded. A later change of any result, and nothing else, requeues the request: there are no mapping
   functions to write and none to forget. A read of what is absent is recorded too, so its creation requeues the
   request.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from seamark_runtime.access import AccessReviews, Right
@@ -17,7 +19,7 @@ from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index, Since
 from seamark_runtime.follow import Followed, Follower
 from seamark_runtime.request import Request
-from seamark_runtime.source import Collection, Fact, Facts, Fresh, Informer, Intent, Source
+from seamark_runtime.source import UNREADABLE, Collection, Fact, Facts, Fresh, Informer, Intent, Source
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)
@@ -33,13 +35,20 @@ class View:
         now: float,
         followers: Mapping[type[Object], Follower[Any]] | None = None,
         reviews: AccessReviews | None = None,
+        date: datetime | None = None,
     ) -> None:
         self._informers = informers
         self._reviews = reviews
         self._followers = followers or {}
+        self._date = date
         self.now = now
         self.reads: dict[Read, None] = {}
         self.requeue_at = float("inf")
+
+    @property
+    def date(self) -> datetime:
+        assert self._date is not None
+        return self._date
 
     def get(self, kind: type[T], key: Key) -> T | None:
         informer: Informer[T] = self._informers[kind]
@@ -51,6 +60,17 @@ class View:
         informer: Informer[T] = self._informers[kind]
         self.reads[(informer, Intent(key))] = None
         return informer.cache.get(key)
+
+    def unreadable(self, kind: type[Object]) -> Mapping[Key, str]:
+        """The uids of objects of a kind that exist and can't be read: they are absent from every other answer."""
+        informer = self._informers[kind]
+        self.reads[(informer, UNREADABLE)] = None
+        return informer.unreadable()
+
+    def exists(self, kind: type[Object], key: Key, uid: str) -> bool:
+        """Whether this very object exists: one that can't be read does, too."""
+        found = self.intent(kind, key)
+        return (self.unreadable(kind).get(key, "") if found is None else found.uid) == uid
 
     def by(self, index: Index[T], value: Hashable, *, intent: bool = False) -> tuple[T, ...]:
         """With `intent`, changes of an object's status requeue nothing."""

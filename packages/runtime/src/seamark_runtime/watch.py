@@ -34,6 +34,7 @@ from seamark_runtime.failures import DECODE, INDEX, described
 from seamark_runtime.timeslice import TimeSlice
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from seamark_runtime.untrusted.decoding import Malformed, decode_envelope, decode_json
+from seamark_runtime.untrusted.partialread import readable_part
 
 T = TypeVar("T", bound=Object)
 
@@ -100,13 +101,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """An object that this program can't read or process. What was known of it is no longer true."""
+    """An object that this program can't read or process. What was known of it is no longer true.
+
+    `part`: what can be read of it, by which it is released; only of one that is being deleted.
+    """
 
     key: Key
     uid: str
     version: str
     message: str
     stage: str = DECODE
+    part: Object | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +317,8 @@ class Watch(Generic[T]):
             log.exception("event not handled", kind=str(self.kind.RESOURCE), type=type(event).__name__)
             if isinstance(event, Put):
                 obj = event.object
-                broken = Broken(obj.key, obj.uid, obj.metadata.resource_version, described(error), INDEX)
+                part = obj if obj.deleting else None
+                broken = Broken(obj.key, obj.uid, obj.metadata.resource_version, described(error), INDEX, part)
                 self._deliver(broken, sink)
 
     def _bookmark(self, raw: msgspec.Raw, sink: Callable[[Event], None]) -> None:
@@ -343,34 +349,44 @@ class Watch(Generic[T]):
     def _object_event(self, type_: str, raw: msgspec.Raw) -> Put[T] | Removed[Any] | Broken:
         try:
             obj = decode_json(bytes(raw), self.kind, OBJECT)
-        except Malformed as error:
+        except Exception as error:  # it is Malformed, or a bug that concerns this object alone
             meta = self._identity(raw)
             if type_ == "DELETED":
                 return Removed(Object(metadata=meta))  # gone is gone, readable or not
-            return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, str(error))
+            message = str(error) if isinstance(error, Malformed) else described(error)
+            part = readable_part(raw, self.kind, OBJECT) if meta.deletion_timestamp else None
+            return Broken(Key(meta.namespace, meta.name), meta.uid, meta.resource_version, message, part=part)
         return Removed(obj) if type_ == "DELETED" else Put(obj)
 
 
 async def lines(stream: Stream, idle: float) -> AsyncIterator[bytes]:
-    """Whole lines of a body that may be cut anywhere. A cut last line is dropped: it will be sent again."""
-    rest = b""
+    """Whole lines of a body that may be cut anywhere. A cut last line is dropped: it will be sent again.
+
+    A chunk is looked at once, however many a line has.
+    """
+    begun: list[bytes] = []  # the pieces of the line that is not whole yet
+    length = 0
     chunks = stream.chunks()
     while True:
         try:
             async with asyncio.timeout(idle):
                 chunk = await anext(chunks, None)
         except TimeoutError:
-            raise Retry(f"no byte for {idle:g} s: the connection is taken for half-open") from None
+            raise Retry(f"no byte for {idle:g} s: the connection counts as half-open") from None
         except NoAnswerError as error:
             raise Retry(str(error)) from error
         if chunk is None:
             return
-        *whole, rest = (rest + chunk).split(b"\n")
-        if len(rest) > LONGEST_LINE:
+        first, *more = chunk.split(b"\n")
+        begun.append(first)
+        length += len(first)
+        if more:
+            for line in (b"".join(begun), *more[:-1]):
+                if line:
+                    yield line
+            begun, length = [more[-1]], len(more[-1])
+        if length > LONGEST_LINE:
             raise Retry(f"a line of the watch is longer than {LONGEST_LINE} bytes")
-        for line in whole:
-            if line:
-                yield line
 
 
 def number(version: str) -> int:

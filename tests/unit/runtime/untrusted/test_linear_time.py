@@ -23,7 +23,7 @@ import seamark.api
 import seamark_edge.api
 import seamark_runtime.api
 from seamark.families.bindings.model import targets as bindings_targets
-from seamark.families.dns.model.rules import Selector
+from seamark.families.dns.model.selector import Selector
 from seamark.families.dns.sources import annotations as dns_annotations
 from seamark.families.gateway.rules import trafficpolicies
 from seamark.families.gateway.values import durations
@@ -65,7 +65,6 @@ TEXTS |= {f"{piece} and the end of it": (piece * SIZE)[:SIZE] + "!" for piece in
 MADE_LATER = {
     "seamark_runtime/cel/strings.py": "the pattern of an expression, charged by its size and by that of the text",
     "seamark_edge/edge/credentials.py": "the rules of a token's ACL, of at most 300 characters",
-    "seamark/families/gateway/values/limits.py": "a route's expression, compiled to check it and matched by Envoy",
     "seamark/providers/dns/domains.py": "the domain filter of the installation or of a DNS provider",
 }
 

@@ -58,6 +58,7 @@ def test_the_root_of_a_path_is_a_literal_and_never_put_together() -> None:
 
 
 ALLOWED = {
+    "Kind.ENDPOINTS.path",
     "api_root(resource.group, resource.version)",  # Resource.path
     "collection",
     "kind.path",  # the edge's REST API: an enumeration of literals

@@ -22,7 +22,7 @@ def test_the_end_of_a_text_is_not_before_a_newline() -> None:
 def test_positions_are_those_of_the_text() -> None:
     found = Pattern(r"(?P<what>b+)").search("äö€bb")
     assert found is not None
-    assert (found.span(), found["what"]) == ((3, 5), "bb")
+    assert (found.start(), found.end(), found["what"]) == (3, 5, "bb")
 
 
 def test_a_text_that_is_no_unicode_is_matched_all_the_same() -> None:

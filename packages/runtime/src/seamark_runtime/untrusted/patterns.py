@@ -27,7 +27,6 @@ class Match(Protocol):
     def groups(self) -> tuple[str | None, ...]: ...
     def start(self, group: int | str = 0) -> int: ...
     def end(self, group: int | str = 0) -> int: ...
-    def span(self, group: int | str = 0) -> tuple[int, int]: ...
 
 
 class Pattern:
@@ -81,6 +80,21 @@ class Pattern:
     def split(self, text: str) -> list[str]:
         pieces: list[str] = self._compiled.split(_unicode(text))
         return pieces
+
+
+def program_size(expression: bytes) -> int:
+    """The instructions of an expression for bytes, as programs compile it that read no Unicode (Envoy does not).
+
+    Raises `InvalidPattern` for what such a program refuses: `\\x{100}` names no byte.
+    """
+    options = re2.Options()
+    options.log_errors = False
+    options.encoding = re2.Options.Encoding.LATIN1
+    try:
+        size: int = re2.compile(expression, options).programsize
+    except re2.error as error:
+        raise InvalidPattern(_message(error)) from None
+    return size
 
 
 def quote(text: str) -> str:
