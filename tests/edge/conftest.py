@@ -8,6 +8,7 @@ import pytest
 
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram, start_agent
+from tests.postgres import PostgresServer, postgres_server
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +25,13 @@ def own_edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEdge]:
     running = RunningEdge(tmp_path_factory.mktemp("own-edge") / "state")
     yield running
     running.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for all tests of this process; each has a database of its own. Who ends it starts it again."""
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ import pytest
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import (
+    dial,
+    echo,
     read_all,
+    service,
 )
 
 Start = Callable[[str], AgentProgram]
@@ -41,3 +45,24 @@ def fetch(url: str, edge: RunningEdge, host: str = "") -> bytes:
 
 def listed(edge: RunningEdge, url: str) -> list[dict[str, Any]]:
     return [e for e in edge.api("GET", "/endpoints")[1]["endpoints"] if e["url"] == url]
+
+
+@contextmanager
+def tunnel(
+    edge: RunningEdge, agents: Callable[[str], AgentProgram], patience: float = 30
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Another user's tunnel; calling it proves that it works."""
+    agent = agents("seamark")
+    agent.must("connect", **edge.connection())
+    with service(echo) as upstream:
+        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
+
+        def works() -> None:
+            with dial(url) as client:
+                client.settimeout(patience)
+                client.sendall(b"fine")
+                assert client.recv(10) == b"fine"
+
+        works()
+        yield url, works
+        works()

@@ -52,7 +52,7 @@ def _is_free(port: int) -> bool:
 def eventually(
     condition: Callable[[], object], what: str, seconds: float = 30.0, told: Callable[[], str] = str
 ) -> None:
-    """Poll until it holds; the deadline fails the test with words, and with what `told` can add."""
+    """Poll until it holds; the deadline fails the test with a message, and with the details of `told`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -79,12 +79,14 @@ def service(talk: Talk) -> Iterator[str]:
         request_queue_size = 256
         block_on_close = False
 
-    with Server(("127.0.0.1", free_port()), Handler) as server:
+    port = free_port()
+    with Server(("127.0.0.1", port), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
-        yield f"127.0.0.1:{server.server_address[1]}"
+        yield f"127.0.0.1:{port}"
         server.shutdown()
         thread.join()
+    give_back(port)
 
 
 def echo(connection: socket.socket) -> None:
@@ -186,7 +188,9 @@ class Wire:
     def close(self) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
+        port: int = self._listener.getsockname()[1]
         self._listener.close()
+        give_back(port)
         self.cut()
 
     def _accept(self) -> None:

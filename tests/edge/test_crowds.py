@@ -14,9 +14,10 @@ import pytest
 
 from seamark_edge.wire.files import allow_many_files
 from seamark_edge.wire.muxado import WINDOW
+from tests.edge.driving import tunnel
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
-from tests.edge.services import dial, echo, eventually, sends, service
+from tests.edge.services import dial, eventually, sends, service
 
 Start = Callable[[str], AgentProgram]
 MANY = 10_000
@@ -39,25 +40,6 @@ def silent(port: int, count: int) -> Iterator[list[socket.socket]]:
     finally:
         for one in opened:
             one.close()
-
-
-@contextmanager
-def tunnel(edge: RunningEdge, agents: Start) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Another user's tunnel; calling it proves that it works."""
-    agent = agents("seamark")
-    agent.must("connect", **edge.connection())
-    with service(echo) as upstream:
-        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
-
-        def works() -> None:
-            with dial(url) as client:
-                client.settimeout(30)
-                client.sendall(b"fine")
-                assert client.recv(10) == b"fine"
-
-        works()
-        yield url, works
-        works()
 
 
 @pytest.fixture(autouse=True)

@@ -86,6 +86,19 @@ def test_a_body_that_comes_byte_by_byte_is_cut_off(hasty: RunningEdge) -> None:
         assert lived(client, lambda: b" ") < REQUEST + 2
 
 
+def test_a_body_that_stops_is_answered_with_the_limit_and_is_no_internal_error(hasty: RunningEdge) -> None:
+    with connection(hasty, "api_port") as client:
+        client.sendall(posting(hasty, 9999))
+        answer = read_all(client)
+    assert answer.split(b" ")[1] == b"408"
+    body = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert (body["error_code"], body["status_code"]) == ("ERR_NGROK_408", 408)
+    assert body["msg"] == f"the request did not arrive within {REQUEST:g} s (request_seconds)"
+    metrics = hasty.get("/metrics")
+    assert 'method="POST",resource="ip_policies",status="408"' in metrics
+    assert "seamark_edge_failures_total{" not in metrics
+
+
 @pytest.mark.parametrize(("port", "path"), [("ops_port", "/healthz"), ("api_port", "/endpoints")])
 def test_a_connection_between_requests_is_closed_after_a_while_also_in_the_middle_of_a_head(
     hasty: RunningEdge, port: str, path: str

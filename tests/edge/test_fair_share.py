@@ -55,7 +55,7 @@ def test_as_much_work_as_the_limits_allow_delays_no_client_of_others(
     period = stage.period()
     assert period["failures"] == []
     assert max(period["p99_ms"], period["health_p99_ms"]) < BUSY_MACHINE_MS, (period, quiet)
-    assert stage.metric("seamark_edge_loop_longest_block_seconds") < LONGEST_BLOCK
+    assert stage.metric("seamark_loop_longest_block_seconds") < LONGEST_BLOCK
 
 
 def test_what_clients_send_while_the_policies_wait_reaches_the_service(edge: RunningEdge, agents: Start) -> None:

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from seamark.providers.edge.seamark import seamark_edge
-from seamark_edge.wire import tunnel
+from seamark_edge.wire import tunnel as wire
 from seamark_edge.wire.muxado import WINDOW, data_header, wndinc_frame
 from seamark_edge.wire.muxado.frames import SYN
 from seamark_runtime.errors import Retry
+from tests.edge.driving import tunnel
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
 from tests.edge.services import dial, digest, echo, eventually, http, read_all, sends, service
@@ -41,20 +42,8 @@ def memory(edge: RunningEdge) -> int:
 @pytest.fixture
 def other(edge: RunningEdge, agents: Start) -> Iterator[Callable[[], None]]:
     """Another user's tunnel on the same edge; calling it proves that it works."""
-    agent = agents("seamark")
-    agent.must("connect", **edge.connection())
-    with service(echo) as upstream:
-        url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
-
-        def works() -> None:
-            with dial(url) as client:
-                client.settimeout(5)
-                client.sendall(b"fine")
-                assert client.recv(10) == b"fine"
-
-        works()
+    with tunnel(edge, agents, 5) as (_url, works):
         yield works
-        works()
 
 
 def ended(connection: socket.socket, seconds: float = 5.0) -> bool:
@@ -114,7 +103,7 @@ def test_a_stream_of_an_unknown_type_is_reset(edge: RunningEdge) -> None:
 
 def test_nothing_is_bound_before_authentication(edge: RunningEdge) -> None:
     with raw_agent(edge) as connection:
-        body = b"\0\0\0\1" + tunnel.encode(tunnel.Bind(proto="tcp"))
+        body = b"\0\0\0\1" + wire.encode(wire.Bind(proto="tcp"))
         connection.sendall(data_header(1, len(body), SYN) + body)
         assert b"not authenticated" in connection.recv(1000)
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from seamark.families.bindings.family import CRDS
+from seamark.families.bindings.remote import NotConfirmed, connect
 from seamark.providers.edge.seamark import seamark_edge
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.agent import Agent, AgentSettings, Tunnel
@@ -24,9 +25,10 @@ from seamark_edge.forwarder.identity import UNKNOWN
 from seamark_edge.forwarder.settings import ForwarderSettings
 from seamark_edge.model import OperatorSpec, Owner
 from seamark_edge.process.server import Edge
+from seamark_edge.wire.bindings import PROBE, PROBED
 from seamark_runtime.transport import HttpRequest
 from seamark_runtime.untrusted.names import received_path
-from tests.edge.services import echo, free_port, sends, service
+from tests.edge.services import echo, free_port, says, sends, service
 from tests.edge.tls import signing_request
 
 HOME = "seamark-system"
@@ -186,6 +188,77 @@ def test_a_pod_is_named_by_its_address_and_otherwise_it_is_said_that_nobody_is(
             assert (somebody.name, somebody.namespace) == ("client", "shop")
             assert somebody.uid == made["metadata"]["uid"]
             assert somebody.annotations == {"k8s.ngrok.com/team": "a"}
+
+    story(tmp_path, tell)
+
+
+async def probe(port: int) -> str:
+    """What the operator's probe finds there: "" for success."""
+    try:
+        async with asyncio.timeout(10):
+            await connect("127.0.0.1", port)
+    except NotConfirmed:
+        return "not confirmed"
+    except OSError as error:
+        return str(error)
+    return ""
+
+
+def test_a_probe_succeeds_only_while_the_far_upstream_accepts(tmp_path: Path) -> None:
+    async def tell(stand: Stand) -> None:
+        listen, gone = free_port(), "the far upstream did not accept: Connection refused"
+        with service(echo) as upstream:
+            await stand.hold("db", 5432, upstream)
+            await stand.bind("db", 5432, listen)
+            await until(lambda: listen in stand.forwarder.listeners.ports, "it listens")
+            assert await probe(listen) == ""
+            assert await talk(listen, b"hello") == b"hello"
+            assert await asyncio.gather(*(probe(listen) for _ in range(20))) == [""] * 20
+            assert await talk(listen, PROBE[:-1]) == PROBE[:-1]  # of a Pod: bytes like any other
+        assert await probe(listen) == gone
+        await stand.agent.release("db")
+        assert (await probe(listen)).startswith("the edge refused: ")
+        await until(lambda: stand.forwarder.open_connections == 0, "nothing is left open")
+
+    story(tmp_path, tell)
+
+
+def test_a_probe_whose_bytes_come_after_the_connection_was_joined_is_answered_all_the_same(tmp_path: Path) -> None:
+    async def tell(stand: Stand) -> None:
+        listen = free_port()
+        with service(says(b"a greeting")) as upstream:
+            await stand.hold("db", 5432, upstream)
+            await stand.bind("db", 5432, listen)
+            await until(lambda: listen in stand.forwarder.listeners.ports, "it listens")
+            reader, writer = await asyncio.open_connection("127.0.0.1", listen)
+            assert await reader.readexactly(10) == b"a greeting"
+            writer.close()
+        with service(echo) as upstream:
+            await stand.hold("db", 5432, upstream)
+            reader, writer = await asyncio.open_connection("127.0.0.1", listen)
+            await asyncio.sleep(0.5)
+            writer.write(PROBE)
+            async with asyncio.timeout(10):
+                assert await reader.readexactly(len(PROBED)) == PROBED
+            writer.close()
+
+    story(tmp_path, tell)
+
+
+def test_a_probe_fails_while_the_edge_is_not_reached(tmp_path: Path) -> None:
+    async def tell(stand: Stand) -> None:
+        listen, frozen = free_port(), socket.create_server(("127.0.0.1", free_port()))
+        with service(echo) as upstream:
+            await stand.hold("db", 5432, upstream)
+            await stand.bind("db", 5432, listen)
+            await until(lambda: listen in stand.forwarder.listeners.ports, "it listens")
+            assert await probe(listen) == ""
+            port = frozen.getsockname()[1]  # its kernel accepts, and no process answers
+            status = {"bindingsIngressEndpoint": f"127.0.0.1:{port}"}
+            await stand.ask("PATCH", f"{OPERATOR}/seamark/status", {"status": status})
+            await until(lambda: stand.forwarder._ingress == f"127.0.0.1:{port}", "it dials the other")
+            assert await probe(listen) == "the forwarder did not reach the edge: the edge did not answer in time"
+        frozen.close()
 
     story(tmp_path, tell)
 

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from seamark_edge.edge.places import DOMAIN
-from seamark_edge.edge.store import Record, Store
+from seamark_edge.store.opening import open_file
+from seamark_edge.store.record import Record
 from tests.edge.driving import Start, connected, fetch, listed
 from tests.edge.running import RunningEdge
 from tests.edge.sdks import AgentProgram
@@ -122,10 +123,10 @@ def test_nobody_gets_a_cname_target_or_the_wildcard_of_the_edges_domain_by_any_w
 def test_a_name_of_the_edges_own_that_an_earlier_version_reserved_is_given_back(own_edge: RunningEdge) -> None:
     """Places rule 10."""
     own_edge.stop()
-    store = Store(own_edge.state / "edge.db")
+    store = open_file(own_edge.state / "edge.db")
     for number, name in enumerate(("*.edge.localhost", "shop.example.test")):
         asyncio.run(store.put(Record(DOMAIN, f"rd_{number}", {"domain": name}, "", name)))
-    store.close()
+    asyncio.run(store.close())
     own_edge.start()
     domains = own_edge.api("GET", "/reserved_domains")[1]["reserved_domains"]
     assert [one["domain"] for one in domains] == ["shop.example.test"]

@@ -11,7 +11,7 @@ import pytest
 
 from seamark.providers.edge.ratelimiter import RateLimiter
 from seamark.providers.edge.remote import RemoteEdge
-from seamark.providers.edge.rest import HttpClient, RestCalls, Sender
+from seamark.providers.edge.rest import HttpClient, NotAdmitted, RestCalls, Sender
 from seamark.providers.edge.seamark import CAPABILITIES, seamark_edge
 from seamark_edge.model import Owner
 from seamark_runtime.errors import Refused
@@ -97,7 +97,7 @@ class TestSeamarkEdge(EdgeContract):
     def test_a_wrong_key_is_told(self) -> None:
         async def case(_: World) -> None:
             stranger = seamark_edge(self.edge.api_url, "ak_wrong")
-            with pytest.raises(Refused, match="API key"):
+            with pytest.raises(NotAdmitted, match="API key"):
                 await stranger.probe()
             await stranger.close()
 

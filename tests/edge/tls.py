@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def pair(host: str) -> tuple[bytes, bytes]:
-    """A self-signed certificate for a host, and its key."""
+def pair(host: str, *, begins: float = -60, ends: float = 86_400) -> tuple[bytes, bytes]:
+    """A self-signed certificate for a host, with its dates in seconds from now, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
@@ -24,8 +24,8 @@ def pair(host: str) -> tuple[bytes, bytes]:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now + timedelta(seconds=begins))
+        .not_valid_after(now + timedelta(seconds=ends))
         .add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
         .sign(key, hashes.SHA256())
     )

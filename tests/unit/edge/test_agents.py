@@ -19,7 +19,7 @@ from seamark_edge.edge.rpc import MAX_PENDING
 from seamark_edge.edge.sessions import SLICE
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.urls import parse_url
-from seamark_edge.model import Owner
+from seamark_edge.model import UNUSABLE, Owner
 from seamark_edge.process.server import Edge
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import SessionClosed, data_header
@@ -93,6 +93,27 @@ def test_what_an_agent_was_refused_is_remembered_until_it_gets_it_and_not_withou
         assert agent.refused["web"] == Refused("web", "tcp://b:1", 4, "ERR_NGROK_334", "taken")
         agent.was_bound(named)
         assert "web" not in agent.refused
+        await edge.stop()
+
+    asyncio.run(case())
+
+
+def test_why_an_agent_can_not_hold_an_endpoint_is_remembered_until_it_can(tmp_path: Path) -> None:
+    async def case() -> None:
+        edge = Edge(EdgeSettings(state=str(tmp_path / "s.db")))
+        agent, _ = connected(edge)
+        problem = tunnel.UnusableEndpoint(name="web", url="tls://a", generation=4, message="the Secret a is not there")
+        assert agent.unusable(problem) == tunnel.Outcome()
+        assert agent.refused == {"web": Refused("web", "tls://a", 4, UNUSABLE, "the Secret a is not there")}
+        agent.unusable(tunnel.UnusableEndpoint(name="web"))
+        assert agent.refused == {}
+        agent.was_refused(tunnel.Bind(extra=tunnel.BindExtra(name="web")), Refusal(334, "taken"))
+        agent.unusable(tunnel.UnusableEndpoint(name="web"))
+        assert agent.refused["web"].code == "ERR_NGROK_334"
+        for number in range(MOST_REFUSED + 10):
+            agent.unusable(tunnel.UnusableEndpoint(name=str(number), message="x" * 5000))
+        assert len(agent.refused) == MOST_REFUSED
+        assert {len(refused.message) for refused in agent.refused.values()} == {1024}
         await edge.stop()
 
     asyncio.run(case())

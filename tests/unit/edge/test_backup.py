@@ -12,9 +12,10 @@ import pytest
 from seamark_edge.edge.credentials import KEY, TOKEN
 from seamark_edge.edge.ids import digest
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import MIGRATIONS, Record
 from seamark_edge.process.backup import back_up, put_back, records
 from seamark_edge.process.server import Edge
+from seamark_edge.store.record import Record
+from seamark_edge.store.sqlite import MIGRATIONS
 from seamark_runtime.errors import UserError
 from seamark_runtime.signing import make_authority
 from tests.edge.services import free_port
@@ -73,7 +74,7 @@ def test_what_is_no_state_is_refused_and_nothing_changes(tmp_path: Path) -> None
     copy.unlink()
     with sqlite3.connect(copy) as db:
         db.execute("CREATE TABLE record (id TEXT)")
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        db.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 2}")
     with pytest.raises(UserError, match="this program knows"):
         put_back(copy, state)
     with pytest.raises(UserError, match="there is no file"):

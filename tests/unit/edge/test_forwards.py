@@ -26,6 +26,7 @@ class Holder:
     """An agent that is never sent anything."""
 
     gentle = False
+    reports = False
 
     def __init__(self, name: str) -> None:
         self.id = name

@@ -12,10 +12,11 @@ from seamark_edge.edge.credentials import TOKEN
 from seamark_edge.edge.places import LEASE, Places
 from seamark_edge.edge.registry import Entry, Registry
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Record, Store
 from seamark_edge.edge.urls import EndpointUrl, parse_url
 from seamark_edge.process.server import Edge
 from seamark_edge.rest.reserved import ReservedAddrs
+from seamark_edge.store.opening import open_file
+from seamark_edge.store.record import Record
 
 HOLDER, OTHER = "cr_holder", "cr_other"
 
@@ -26,7 +27,7 @@ class World:
     def __init__(self, folder: Path, **settings: object) -> None:
         text = {"state": str(folder), "http_port": 80, "lease_seconds": 600, **settings}
         self.settings = EdgeSettings(**text)  # type: ignore[arg-type]  # each test names fields of its own
-        self.store, self.registry = Store(folder / "s.db"), Registry()
+        self.store, self.registry = open_file(folder / "s.db"), Registry()
         self.places = Places(self.settings, self.store, self.registry)
         self._entries: dict[str, Entry] = {}
 
@@ -62,7 +63,7 @@ def in_world(
         await world.store.put(Record(TOKEN, HOLDER, token, ""))
         await world.store.put(Record(TOKEN, OTHER, {}, ""))
         await case(world)
-        world.store.close()
+        await world.store.close()
 
     asyncio.run(run())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from seamark_edge.edge.keypairs import BadPair, check_pair
 from seamark_edge.edge.policy import Action, Policy, Rule
 from seamark_edge.edge.policy_document import parse_policy
 from seamark_edge.edge.registry import Entry
-from seamark_edge.edge.store import Store
 from seamark_edge.edge.urls import parse_url
+from seamark_edge.store.opening import open_file
 from tests.edge.tls import pair
 
 GARBAGE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -81,7 +82,7 @@ def test_a_chain_has_a_limit(good: tuple[str, str]) -> None:
 
 
 def test_a_pair_that_can_not_be_loaded_refuses_the_connection_and_is_logged_once(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.db")
+    store = open_file(tmp_path / "s.db")
     certificates = Certificates(store, Authority(store))
     policy = Policy("", (Rule((), (Action("terminate-tls", certificate=(GARBAGE, "no key")),)),))
     entry = Entry(id="ep_1", url=parse_url("tls://a.edge.localhost"), binding="public", created="", policy=policy)
@@ -90,4 +91,4 @@ def test_a_pair_that_can_not_be_loaded_refuses_the_connection_and_is_logged_once
             with pytest.raises(Refusal, match="certificate of this endpoint can't be used"):
                 certificates.context("a.edge.localhost", entry)
     assert len(logs) == 1
-    store.close()
+    asyncio.run(store.close())

@@ -13,8 +13,8 @@ from seamark_edge.edge.ids import new_id
 from seamark_edge.edge.places import Places
 from seamark_edge.edge.registry import Registry
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Store
 from seamark_edge.edge.urls import parse_url
+from seamark_edge.store.opening import open_file
 
 
 def test_a_budget_refills_over_a_minute_and_says_when_to_come_again() -> None:
@@ -39,7 +39,7 @@ def test_replicas_of_one_name_meet_at_the_place_of_the_first_also_after_a_restar
     url = parse_url("tcp://127.0.0.1:20001")
 
     async def case() -> None:
-        store = Store(tmp_path / "s.db")
+        store = open_file(tmp_path / "s.db")
         places = Places(settings, store, Registry())
         assert places.meeting("web", "tcp", "cr_1") == ""
         places.meet("web", url, "cr_1")
@@ -49,7 +49,7 @@ def test_replicas_of_one_name_meet_at_the_place_of_the_first_also_after_a_restar
             assert again.meeting("web", "tcp", "cr_2") == ""  # of another token
             assert again.meeting("web", "http", "cr_1") == ""
             assert again.meeting("", "tcp", "cr_1") == ""
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -58,7 +58,7 @@ def test_a_place_that_nobody_keeps_is_no_meeting_any_more(tmp_path: Path) -> Non
     url = parse_url("tcp://127.0.0.1:20001")
 
     async def case() -> None:
-        store = Store(tmp_path / "s.db")
+        store = open_file(tmp_path / "s.db")
         places = Places(EdgeSettings(state=str(tmp_path), lease_seconds=0), store, Registry())
         places.meet("web", url, "cr_1")
         await places.lease(url, "cr_1", "web")
@@ -66,13 +66,13 @@ def test_a_place_that_nobody_keeps_is_no_meeting_any_more(tmp_path: Path) -> Non
         assert places.meeting("web", "tcp", "cr_1") == ""
         await places.sweep()
         assert store.get("lease", url.key) is None
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
 
 def test_a_bind_token_is_good_for_its_place_and_credential_only(tmp_path: Path) -> None:
-    store = Store(tmp_path / "s.db")
+    store = open_file(tmp_path / "s.db")
     places = Places(EdgeSettings(state=str(tmp_path)), store, Registry())
     url = parse_url("tcp://127.0.0.1:20001")
     token = places.token(url, "cr_1")
@@ -82,4 +82,4 @@ def test_a_bind_token_is_good_for_its_place_and_credential_only(tmp_path: Path) 
         assert places.url_of(forged, "cr_1") == ""
     again = Places(EdgeSettings(state=str(tmp_path)), store, Registry())
     assert again.url_of(token, "cr_1") == url.key
-    store.close()
+    asyncio.run(store.close())

@@ -23,11 +23,15 @@ PASS_ON = {
     "PublicConnection",
     "UpstreamConnection",
     "Half",
+    "Joined",
+    "Accepted",
     "PodHalf",
     "EdgeHalf",
 }
 # The DNS server of development and tests answers one message at a time, and does not read while it can't write.
 BY_MESSAGE = {"_Datagrams", "_Connection"}
+# A connection that is opened to see whether it is accepted. The first bytes close it.
+CLOSED_BY_BYTES = {"Dialling"}
 
 
 def protocols() -> set[type]:
@@ -52,13 +56,19 @@ def taking(kind: type) -> Iterator[str]:
 
 
 def test_every_protocol_is_paced_or_only_passes_bytes_on() -> None:
-    assert {kind.__name__ for kind in protocols()} == PACED | PASS_ON | BY_MESSAGE
+    assert {kind.__name__ for kind in protocols()} == PACED | PASS_ON | BY_MESSAGE | CLOSED_BY_BYTES
 
 
 def test_those_that_parse_hand_their_input_to_the_pacing() -> None:
     for kind in protocols():
         if kind.__name__ in PACED:
             assert any("_input.received(" in source for source in taking(kind)), kind
+
+
+def test_those_that_only_open_a_connection_close_it_at_the_first_bytes() -> None:
+    for kind in protocols():
+        if kind.__name__ in CLOSED_BY_BYTES:
+            assert any(".abort()" in source for source in taking(kind)), kind
 
 
 def test_http_servers_are_guarded() -> None:

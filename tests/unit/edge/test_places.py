@@ -12,15 +12,16 @@ from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.places import LEASE, Places
 from seamark_edge.edge.registry import Entry, Registry
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Record, Store
 from seamark_edge.edge.urls import SHARED_PORT, parse_url
+from seamark_edge.store.opening import open_file
+from seamark_edge.store.record import Record
 
 
 def test_the_last_free_address_of_a_crowded_range_is_found(tmp_path: Path) -> None:
     settings = EdgeSettings(state=str(tmp_path), tcp_ports="20000-20199", lease_seconds=600)
 
     async def case() -> None:
-        store = Store(tmp_path / "s.db")
+        store = open_file(tmp_path / "s.db")
         places = Places(settings, store, Registry())
         assert len(places.pick_ports(1)) == 1
         assert len({url.port for url in places.pick_ports()}) == 100
@@ -29,7 +30,7 @@ def test_the_last_free_address_of_a_crowded_range_is_found(tmp_path: Path) -> No
         assert [url.port for url in places.pick_ports()] == [20199]
         await places.lease(parse_url("tcp://127.0.0.1:20199"), "cr_1")
         assert places.pick_ports() == []
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -39,7 +40,7 @@ def test_a_place_is_kept_for_the_credentials_that_had_it_also_over_a_restart(tmp
     https, *others = [parse_url(f"{scheme}://shop.edge.localhost") for scheme in ("https", "tls", "http")]
 
     async def case() -> None:
-        store = Store(tmp_path / "s.db")
+        store = open_file(tmp_path / "s.db")
         for ident in ("cr_a", "cr_b"):
             await store.put(Record(TOKEN, ident, {}, ""))
         first = Places(settings, store, Registry())
@@ -56,7 +57,7 @@ def test_a_place_is_kept_for_the_credentials_that_had_it_also_over_a_restart(tmp
         assert record is not None
         await store.remove(record)
         first.check(https, "cr_b")  # no agent can come back with a deleted authtoken
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -65,7 +66,7 @@ def test_a_pool_of_several_credentials_is_kept_for_all_of_them(tmp_path: Path) -
     url = parse_url("https://pool.edge.localhost")
 
     async def case() -> None:
-        store, registry = Store(tmp_path / "s.db"), Registry()
+        store, registry = open_file(tmp_path / "s.db"), Registry()
         places = Places(EdgeSettings(state=str(tmp_path), tls_port=443), store, registry)
         entries = []
         for ident in ("cr_a", "cr_b", "cr_c"):
@@ -81,14 +82,14 @@ def test_a_pool_of_several_credentials_is_kept_for_all_of_them(tmp_path: Path) -
         places.check(url, "cr_b")
         with pytest.raises(Refusal, match="kept"):
             places.check(url, "cr_c")
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
 
 def test_of_one_credential_only_the_latest_places_are_kept(tmp_path: Path) -> None:
     async def case() -> None:
-        store = Store(tmp_path / "s.db")
+        store = open_file(tmp_path / "s.db")
         for ident in ("cr_a", "cr_b"):
             await store.put(Record(TOKEN, ident, {}, ""))
         places = Places(EdgeSettings(state=str(tmp_path), http_port=80, endpoints_per_token=3), store, Registry())
@@ -100,7 +101,7 @@ def test_of_one_credential_only_the_latest_places_are_kept(tmp_path: Path) -> No
         assert kept == [False, False, True, True, True]
         await places.sweep()
         assert len(list(store.all(LEASE))) == 3
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -111,7 +112,7 @@ def test_a_wildcard_gets_no_connections_of_a_name_that_is_kept_for_another(tmp_p
     wildcard = parse_url("tls://*.edge.localhost")
 
     async def case() -> None:
-        store, registry = Store(tmp_path / "s.db"), Registry()
+        store, registry = open_file(tmp_path / "s.db"), Registry()
         await store.put(Record(TOKEN, "cr_a", {}, ""))
         places = Places(EdgeSettings(state=str(tmp_path), http_port=80, tls_port=443), store, registry)
         registry.add(Entry(id="ep_1", url=wildcard, binding="public", created="", credential="cr_b"))
@@ -120,7 +121,7 @@ def test_a_wildcard_gets_no_connections_of_a_name_that_is_kept_for_another(tmp_p
         await places.unlease(name)
         assert registry.find_host(SHARED_PORT, name.host, 443) is None
         assert registry.find_host(SHARED_PORT, "other.edge.localhost", 443) is not None
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -129,7 +130,7 @@ def test_a_host_below_the_wildcard_of_another_authtoken_is_refused(tmp_path: Pat
     wildcard, before = parse_url("tls://*.wild.edge.localhost"), parse_url("https://before.wild.edge.localhost")
 
     async def case() -> None:
-        store, registry = Store(tmp_path / "s.db"), Registry()
+        store, registry = open_file(tmp_path / "s.db"), Registry()
         for ident in ("cr_owner", "cr_first", "cr_other"):
             await store.put(Record(TOKEN, ident, {}, ""))
         places = Places(EdgeSettings(state=str(tmp_path), http_port=80, tls_port=443), store, registry)
@@ -151,7 +152,7 @@ def test_a_host_below_the_wildcard_of_another_authtoken_is_refused(tmp_path: Pat
             if online:
                 registry.remove(entry)
                 await places.unlease(wildcard)
-        store.close()
+        await store.close()
 
     asyncio.run(case())
 
@@ -170,7 +171,7 @@ def test_the_edge_keeps_cname_targets_and_the_wildcard_of_its_domain_for_itself(
     tmp_path: Path, scheme: str, host: str
 ) -> None:
     """Places rule 10."""
-    store = Store(tmp_path / "s.db")
+    store = open_file(tmp_path / "s.db")
     places = Places(EdgeSettings(state=str(tmp_path), tls_port=443), store, Registry())
     for credential in ("cr_a", ""):  # an agent's, and the API's
         with pytest.raises(Refusal, match="is kept by the edge for itself") as refusal:
@@ -178,4 +179,4 @@ def test_the_edge_keeps_cname_targets_and_the_wildcard_of_its_domain_for_itself(
         assert (refusal.value.code, refusal.value.status) == (320, 403)
     for free in ("shop", "cname.shop", "*.shop", "xcname"):
         places.check(parse_url(f"{scheme}://{free}.edge.localhost"), "cr_a")
-    store.close()
+    asyncio.run(store.close())

@@ -41,3 +41,35 @@ def test_the_endpoints_of_one_namespace_are_asked_for_beside_those_of_another() 
         assert [at for namespace, at in edge.called if namespace == "tenant-a"] == [LOOK_SECONDS + n for n in range(20)]
 
     run(case())
+
+
+class BrokenEdge(SlowEdge):
+    """What happens for tenant-bad is an exception that the link does not declare, twice."""
+
+    async def call(self, kind: StreamType, request: tunnel.Bind, *more: Any) -> tunnel.BindAnswer:
+        answer = await super().call(kind, request, *more)
+        if "tenant-bad" in request.extra.name and [name for name, _ in self.called].count("tenant-bad") <= 2:
+            raise ZeroDivisionError("planted")
+        return answer
+
+
+def test_a_tunnel_that_fails_by_a_bug_delays_no_other_and_is_asked_for_again() -> None:
+    async def case() -> None:
+        agent, edge = Agent(AgentSettings("127.0.0.1:1", "token")), BrokenEdge()
+        bad, good = (Owner("", f"tenant-{name}", "ep", name).key for name in ("bad", "good"))
+        for name in (bad, good):
+            held = await agent.hold(name, Tunnel("tcp://x.internal:80", "tcp://127.0.0.1:1", pooling=True, name=name))
+            held.retry_at = 0.0
+        asking = asyncio.create_task(agent._retry_refused(cast("Link", edge)))
+        await asyncio.sleep(2)
+        assert agent.held[good].url
+        assert agent.held[bad].error == "ZeroDivisionError: the agent's log says more"
+        for _ in range(2):
+            assert agent.held[bad].retry_at > 0
+            agent.held[bad].retry_at = 0.0  # it is time
+            await asyncio.sleep(2)
+        assert agent.held[bad].url
+        assert not agent.held[bad].error
+        asking.cancel()
+
+    run(case())

@@ -13,6 +13,8 @@ from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
 
 OWNED_BY = "seamark"
 OWNER_HEADER = "Seamark-Owner"  # of an API request: whose share of the key's budget it uses
+STORE_AWAY = 8503  # the number of the error "the database of the edge is away": nothing was done
+UNFINISHED = 504  # the number of the error "not answered in time": what was asked for may have been done
 POLICY_ERRORS = frozenset(f"ERR_NGROK_{number}" for number in range(2200, 2268))
 METADATA = Limits(size=64 * 1024, depth=32)
 
@@ -24,6 +26,7 @@ class Owner:
     - `key` is the same for the same object, in every process and after every restart; `purpose` tells several remote
       objects of one owner apart.
     - It travels in the remote object's metadata, so that what a lost reply left is found and adopted.
+    - `cluster_uid` and `reclaim` travel with it and are no part of the identity: an earlier version did not write them.
     """
 
     cluster: str
@@ -31,6 +34,8 @@ class Owner:
     name: str
     uid: str
     purpose: str = ""
+    cluster_uid: str = field(default="", compare=False)  # of the namespace kube-system; clusters can share a name
+    reclaim: str = field(default="", compare=False)  # of a domain: Delete or Retain, when its object is gone
 
     @property
     def key(self) -> str:
@@ -49,7 +54,9 @@ class Owner:
     @property
     def metadata(self) -> str:
         fields = [self.cluster, self.namespace, self.name, self.uid, self.purpose]
-        return msgspec.json.encode({"owned-by": OWNED_BY, "owner": fields}).decode()
+        more = {"cluster-uid": self.cluster_uid, "reclaim": self.reclaim}
+        written = {name: value for name, value in more.items() if value}
+        return msgspec.json.encode({"owned-by": OWNED_BY, "owner": fields, **written}).decode()
 
     @classmethod
     def of(cls, metadata: str) -> Owner | None:
@@ -58,7 +65,9 @@ class Owner:
             found = decode_json(metadata, _Metadata, METADATA)
         except Malformed:
             return None
-        return cls(*found.owner) if found.owned_by == OWNED_BY else None
+        if found.owned_by != OWNED_BY:
+            return None
+        return cls(*found.owner, cluster_uid=found.cluster_uid, reclaim=found.reclaim)
 
 
 def share_of(key: str) -> str:
@@ -74,6 +83,8 @@ def _share(cluster: str, namespace: str) -> str:
 class _Metadata(msgspec.Struct, frozen=True):
     owned_by: str = msgspec.field(name="owned-by")
     owner: tuple[str, str, str, str, str]
+    cluster_uid: str = msgspec.field(name="cluster-uid", default="")
+    reclaim: str = ""
 
 
 # A namespace and a policy's JSON → why the edge refuses it; "" where nothing is known against it
@@ -87,6 +98,9 @@ class CheckPostponed(Exception):
         super().__init__(message)
         self.message = message
         self.after = after
+
+
+UNUSABLE = "ERR_SEAMARK_UNUSABLE"  # of what an agent can't hold: a Secret that it names is missing
 
 
 def is_policy_error(code: str) -> bool:
@@ -108,6 +122,8 @@ class Capabilities:
     bindings: bool  # has operators with certificates, and bound endpoints
     own_agent: bool  # our agent may connect; else the vendor's SDK holds the tunnels
     custom_ca: bool  # certificates are signed by the edge's own CA
+    reachable: bool = True  # clients reach what it keeps; False: an edge in memory
+    upstream_checks: bool = False  # agents dial upstreams on demand, and report the result
     policy_refusal: PolicyRefusal = nothing_known  # reads what is known of a policy, and changes nothing
     policy_check: PolicyRefusal = nothing_known  # the same, after the policy was checked if that takes time
 
@@ -137,11 +153,15 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class DomainSpec:
-    """What is wanted of a domain beside its name. `metadata` is a text of JSON."""
+    """What is wanted of a domain beside its name. `metadata` is a text of JSON.
+
+    `reclaim`: what becomes of it when its object is gone, Delete or Retain; it is kept in the mark of its owner.
+    """
 
     resolves_to: tuple[str, ...] = ()
     description: str = ""
     metadata: str = ""
+    reclaim: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +211,24 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Upstream:
+    """The result of dialling the upstream of an endpoint, by the agents behind it. None: no agent reports it."""
+
+    reachable: bool | None
+    detail: str = ""
+    agents: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RefusedEndpoint:
-    """An endpoint that the edge refused to an agent, for one generation of its owner, with the edge's error."""
+    """An endpoint that an agent does not hold for one generation of its owner, with the error of the edge that refused
+    it, or, with the code `UNUSABLE`, of the agent."""
 
     name: str
     url: str
     generation: int
     message: str
-    code: str = ""  # as ERR_NGROK_2201
+    code: str = ""  # as ERR_NGROK_2201; UNUSABLE of an agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,20 @@
-"""Endpoint URLs, as people write them: read, checked, and brought into the one form that they are compared in."""
+"""URLs of endpoints and upstreams, as people write them: read, checked, and brought into a form to compare.
+
+The only parser of both: operator, agents and edge read the same places from the same texts.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from seamark_runtime.untrusted.patterns import Pattern
 
 SCHEMES = ("tcp", "tls", "http", "https")
 PORTS = {"http": 80, "https": 443, "tls": 443}
 UPSTREAM_PORTS = {**PORTS, "tcp": 0}
-LONGEST = 2048
+LONGEST, LONGEST_HOST, LONGEST_PORT = 2048, 253, 5
 
 _LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
 _HOST = Pattern(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
@@ -19,6 +22,10 @@ _HOST = Pattern(rf"(\*\.)?{_LABEL}(\.{_LABEL})*")
 
 class BadUrl(ValueError):
     """What is wrong with a URL, a message for the author."""
+
+
+class UnknownScheme(BadUrl):
+    """The URL has a scheme that no endpoint has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +46,7 @@ class Place:
 
     @property
     def hostport(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return _hostport(self.host, self.port)
 
     @property
     def key(self) -> str:
@@ -53,6 +59,11 @@ class Place:
         return self.scheme != "tcp" and self.fixed and not self.internal
 
     @property
+    def numeric(self) -> bool:
+        """Its host is an address and no name."""
+        return _is_address(self.host)
+
+    @property
     def owned(self) -> str:
         """What one namespace has: a host name in all schemes, or one port of an address. "" if the edge chooses."""
         return (self.host if self.named else self.key) if self.fixed else ""
@@ -61,35 +72,48 @@ class Place:
         return f"{self.scheme}://{self.hostport}" if self.fixed else f"{self.scheme}://"
 
 
+@dataclass(frozen=True, slots=True)
+class UpstreamUrl:
+    """The service that connections are brought to."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def encrypted(self) -> bool:
+        return self.scheme in ("tls", "https")
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{_hostport(self.host, self.port)}"
+
+
 def place(text: str) -> Place:
     """The place that a URL names; raises BadUrl."""
+    parts, host, port = _split(text, "https")
     shown = repr(text[:200])
-    if len(text) > LONGEST or any(ord(character) <= 32 or ord(character) == 127 for character in text):
-        raise BadUrl(f"{shown} has spaces or characters that no URL has, or is too long")
-    try:
-        parts = urlsplit(text if "://" in text else f"https://{text}")
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-    except ValueError as error:
-        raise BadUrl(f"{shown} is no URL: {error}") from None
-    scheme = parts.scheme
-    if scheme not in SCHEMES:
-        raise BadUrl(f"{scheme[:50]!r} is no scheme of an endpoint: {', '.join(SCHEMES)} are")
-    if parts.username is not None or parts.password is not None:
-        raise BadUrl("the URL has credentials in it, which no endpoint takes")
+    if parts.scheme not in SCHEMES:
+        raise UnknownScheme(f"{parts.scheme[:50]!r} is no scheme of an endpoint: {', '.join(SCHEMES)} are")
     if parts.query or parts.fragment or parts.path not in ("", "/"):
         raise BadUrl(f"{shown} has more than a scheme, a host and a port")
     if port == 0:
-        raise BadUrl(f"{shown} has the port 0")
+        raise BadUrl(f"{shown} has the port 0: it needs a port from 1 to 65535")
     if not host:
         if port:
             raise BadUrl(f"{shown} has a port and no host")
-        return Place(scheme, "", 0)
-    if len(host) > 253 or not (_HOST.fullmatch(host) or _is_address(host)):
-        raise BadUrl(f"{host[:260]!r} is no host name")
-    number = port or PORTS.get(scheme, 0)
+        return Place(parts.scheme, "", 0)
+    check_host(host)
+    number = port or PORTS.get(parts.scheme, 0)
     if not number:
-        raise BadUrl(f"{shown} needs a port")
-    return Place(scheme, host, number)
+        raise BadUrl(f"{shown} needs a port from 1 to 65535")
+    return Place(parts.scheme, host, number)
+
+
+def check_host(host: str) -> str:
+    """A host name, a wildcard or an address, in lower case; raises BadUrl."""
+    if len(host) > LONGEST_HOST or not (_HOST.fullmatch(host) or _is_address(host)):
+        raise BadUrl(f"{host[:260]!r} is no host name")
+    return host
 
 
 def readable(text: str) -> Place | None:
@@ -100,32 +124,49 @@ def readable(text: str) -> Place | None:
         return None
 
 
-def upstream(text: str) -> str:
-    """The service that connections are brought to, as scheme://host:port; raises BadUrl."""
-    shown = repr(text[:200])
-    if len(text) > LONGEST:
-        raise BadUrl(f"{shown} has {len(text)} characters; at most {LONGEST} are allowed")
-    if text.isascii() and text.isdigit():
+def upstream(text: str) -> UpstreamUrl:
+    """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
+    if text.isascii() and text.isdigit() and len(text) <= LONGEST_PORT:
         text = f"tcp://localhost:{text}"
-    try:
-        parts = urlsplit(text if "://" in text else f"tcp://{text}")
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise BadUrl(f"{shown} is no address of a service: {error}") from None
+    parts, host, port = _split(text, "tcp")
     if parts.scheme not in UPSTREAM_PORTS:
-        raise BadUrl(f"{shown} is no address of a service: {', '.join(UPSTREAM_PORTS)} are its schemes")
-    if parts.username is not None or parts.password is not None:
-        raise BadUrl("the upstream URL has credentials in it")
+        shown = f"{parts.scheme[:50]!r} is no scheme of an upstream"
+        raise UnknownScheme(f"{shown}: {', '.join(UPSTREAM_PORTS)} are")
     number = port if port is not None else UPSTREAM_PORTS[parts.scheme]
     if not host or not number:
-        raise BadUrl(f"{shown} needs a host and a port")
-    return f"{parts.scheme}://{host}:{number}"
+        raise BadUrl(f"{text[:200]!r} needs a host and a port")
+    return UpstreamUrl(parts.scheme, host, number)
 
 
 def key_of(text: str) -> str:
     """The place of what an edge has at this URL; the URL itself where it can't be read."""
     found = readable(text)
     return text if found is None else found.key
+
+
+def _split(text: str, scheme: str) -> tuple[SplitResult, str, int | None]:
+    """The parts of a URL, its host in lower case and without a trailing dot, and its port; `scheme` is the default."""
+    shown = repr(text[:200])
+    if len(text) > LONGEST:
+        raise BadUrl(f"{shown} has {len(text)} characters; at most {LONGEST} are allowed")
+    if not text.isprintable() or " " in text:  # urlsplit drops line ends and tabs
+        raise BadUrl(f"{text[:200]!a} has spaces or control characters, which no URL has")
+    try:
+        parts = urlsplit(text if "://" in text else f"{scheme}://{text}")
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError as error:
+        raise BadUrl(f"{shown} is no URL: {error}") from None
+    try:
+        port = parts.port
+    except ValueError:
+        raise BadUrl(f"{shown} needs a port from 1 to 65535") from None
+    if parts.username is not None or parts.password is not None:
+        raise BadUrl("the URL has credentials in it, which can't be used here")
+    return parts, host, port
+
+
+def _hostport(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _is_address(host: str) -> bool:

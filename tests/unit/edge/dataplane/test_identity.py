@@ -194,3 +194,13 @@ def test_the_address_that_a_node_says_it_has_is_an_address_or_nothing() -> None:
     assert of_node("shop/web/10.0.0.1") == (Key("shop", "web"), "10.0.0.1")
     assert of_node("shop/web") == (Key("shop", "web"), "")
     assert of_node("shop/web/" + "x" * 70 + ".example") == (Key("shop", "web"), "")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["169.254.169.254", "fe80::1", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fd00:ec2::254", "0.0.0.0", "::"],
+)
+def test_an_envoy_does_not_lead_our_probes_to_where_no_tenant_may(address: str) -> None:
+    """The address that its connection comes from is probed instead."""
+    assert of_node(f"tenant-a/web/{address}") == (A.gateway, "")
+    assert of_node("tenant-a/web/10.244.0.7") == (A.gateway, "10.244.0.7")

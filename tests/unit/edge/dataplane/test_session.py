@@ -9,9 +9,10 @@ from envoy.config.route.v3 import route_pb2
 from envoy.service.discovery.v3 import discovery_pb2
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # it comes without types
 
+from seamark_edge.dataplane.envoy.probe import ProbeToken
 from seamark_edge.dataplane.envoy.resources import CDS, EDS, LDS, RDS
-from seamark_edge.dataplane.envoy.routes import table
-from seamark_edge.dataplane.envoy.session import Prepared, Session
+from seamark_edge.dataplane.envoy.routes import GatewayTable, table
+from seamark_edge.dataplane.envoy.session import NOT_VALID, Prepared, Session, plain
 from seamark_edge.dataplane.model import (
     Chain,
     Cluster,
@@ -209,11 +210,27 @@ def test_that_there_is_nothing_is_said_too() -> None:
 def test_a_table_put_together_from_its_hosts_reads_as_one() -> None:
     one = snapshot("a").tables["http"]
     many = RouteTable("http", (*one.hosts, VirtualHost(("long.example.com",), one.hosts[0].entries * 50)))
-    read = route_pb2.RouteConfiguration.FromString(table(many))
+    read = route_pb2.RouteConfiguration.FromString(table(GatewayTable("uid", many)))
     assert read.name == "http"
     assert read.ignore_port_in_host_matching
-    assert [list(host.domains) for host in read.virtual_hosts] == [["*"], ["long.example.com"]]
-    assert [len(host.routes) for host in read.virtual_hosts] == [1, 50]
+    probed = ProbeToken.of("uid", "http").host
+    assert [list(host.domains) for host in read.virtual_hosts] == [[probed], ["*"], ["long.example.com"]]
+    assert [len(host.routes) for host in read.virtual_hosts] == [1, 1, 50]
+
+
+def test_an_envoy_gets_its_tables_anew_when_its_gateway_was_deleted_and_made_again() -> None:
+    """The same routes, but another answer to probes."""
+    session = Session()
+    first = replace(snapshot("a"), uid="first")
+    aimed(session, first)
+    envoy = Envoy(session)
+    while responses := session.responses():
+        for response in responses:
+            envoy.take(response)
+    assert session.done
+    aimed(session, replace(first, uid="second"))
+    [tables] = session.responses()
+    assert tables.type_url == RDS
 
 
 def test_what_was_refused_is_sent_again_with_the_next_target_though_it_is_the_same() -> None:
@@ -240,3 +257,63 @@ def test_a_resource_that_can_not_be_encoded_counts_as_refused() -> None:
     aimed(session, good)
     assert "+RouteConfiguration http" in envoy.settle()
     assert session.done
+
+
+def test_what_envoy_has_of_an_earlier_stream_is_sent_again_or_removed() -> None:
+    session = Session()
+    for url, names in ((CDS, ("a", "gone")), (LDS, ("80", "81"))):
+        has = dict.fromkeys(names, "7")
+        session.received(Request(type_url=url, resource_names_subscribe=["*"], initial_resource_versions=has))
+    session.received(Request(type_url=EDS, resource_names_subscribe=["a"], initial_resource_versions={"a": "7"}))
+    session.received(Request(type_url=RDS, resource_names_subscribe=["http"], initial_resource_versions={"http": "7"}))
+    session.aim(Prepared(snapshot("a")))
+    sent: list[str] = []
+    while responses := session.responses():
+        assert not session.done
+        for response in responses:
+            name = response.type_url.rpartition(".")[2]
+            sent += [f"+{name} {one.name}" for one in response.resources]
+            sent += [f"-{name} {one}" for one in response.removed_resources]
+            session.received(Request(type_url=response.type_url, response_nonce=response.nonce))
+    assert sorted(sent[:2]) == ["+Cluster a", "+ClusterLoadAssignment a"]
+    assert sorted(sent[2:-2]) == ["+Listener 80", "+RouteConfiguration http"]
+    assert sent[-2:] == ["-Listener 81", "-Cluster gone"]
+    assert session.done
+
+
+def test_an_error_names_its_cause_and_nothing_else_of_the_resource() -> None:
+    """Envoy prints the whole resource before some errors: values of all routes are in it."""
+    resource = 'goo.gle/debugonly  \nname: "http"\nvirtual_hosts {\n  value: "secret ) \\n cause: x"\n}\n'
+    assert plain(f"{resource}: Proto constraint validation failed (Value: no match)") == (
+        f"{NOT_VALID}: Proto constraint validation failed (Value: no match"
+    )
+    assert plain(f"{resource[:60]}...(truncated)") == NOT_VALID
+    assert plain("regex '/(' missing )") == "regex '/(' missing )"
+
+
+def test_a_refusal_is_complete_when_everything_that_was_sent_has_an_answer() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    Envoy(session).settle()
+    both = snapshot("a")
+    listener = replace(both.listeners["80"], port=81)
+    aimed(session, replace(both, listeners={"80": listener}, tables={"http": RouteTable("http", ())}))
+    first, second = session.responses()
+    refuse(session, first, "no such port")
+    assert session.refused is None, "the other response may be refused, too"
+    refuse(session, second, "no such table")
+    assert session.refused is not None
+    assert session.refused.message == "no such port; no such table"
+    assert set(session.refused.resources) == {"80", "http"}
+
+
+def test_a_refusal_of_what_is_not_wanted_any_more_does_not_count_for_what_is() -> None:
+    session = Session()
+    aimed(session, snapshot("a"))
+    Envoy(session).settle()
+    aimed(session, replace(snapshot("a"), tables={"http": RouteTable("http", ())}))
+    [late] = session.responses()
+    aimed(session, snapshot("a"))
+    refuse(session, late, "no such table")
+    assert session.refused is None
+    assert [each.type_url for each in session.responses()] == [RDS], "what Envoy has now is not known: it is sent again"

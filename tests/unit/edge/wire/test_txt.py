@@ -29,6 +29,14 @@ TEXT = "heritage=external-dns,external-dns/owner=me,external-dns/resource=crd/de
         (Names(suffix="-%{record_type}"), "www.example.org", "CNAME", "www-cname.example.org"),
         (Names(), "*.example.org", "A", "a-*.example.org"),
         (Names(wildcard="any"), "*.example.org", "A", "a-any.example.org"),
+        (Names(wildcard="Any"), "*.example.org", "A", "a-any.example.org"),
+        (Names(suffix="-txt"), "my-txt-server.example.org", "A", "a-my-txt-server-txt.example.org"),
+        (Names(suffix="-txt"), "x-txt.example.org", "A", "a-x-txt-txt.example.org"),
+        (Names(suffix="-txt"), "www.x-txt.example.org", "A", "a-www-txt.x-txt.example.org"),
+        (Names(suffix="-%{record_type}.own"), "www.example.org", "A", "www-a.own.example.org"),
+        (Names(suffix="-%{record_type}.own"), "www-a.own.example.org", "A", "www-a-a.own.own.example.org"),
+        (Names(prefix="%{record_type}"), "www.example.org", "AAAA", "aaaawww.example.org"),
+        (Names(suffix="%{record_type}"), "www.example.org", "NAPTR", "wwwnaptr.example.org"),
     ],
 )
 def test_the_ownership_record_of_a_record_is_where_external_dns_looks_for_it(
@@ -62,14 +70,30 @@ def test_an_older_name_leads_back_to_those_it_may_be_about(names: Names, name: s
     assert name in names.younger(place)
 
 
-AFFIX = st.sampled_from(["", "txt-", "txt.", "%{record_type}-x-"])
-LABEL = st.from_regex(r"[b-z][b-z0-9]{0,8}", fullmatch=True)
+AFFIXES = st.sampled_from(
+    [
+        Names(wildcard="Any"),
+        *(Names(prefix=prefix) for prefix in ("txt-", "Txt.", "%{record_type}-x-", "%{record_type}.", "a-")),
+        *(Names(suffix=suffix) for suffix in ("-txt", "-Txt.own", "-%{record_type}", "-%{record_type}.x")),
+    ]
+)
+WORDS = st.sampled_from(["txt", "x", "a", "aaaa", "cname", "own", "b7", "srv"])
+LABEL = st.lists(WORDS, min_size=1, max_size=4).map("-".join)
 
 
-@given(AFFIX, LABEL, LABEL, st.sampled_from(TYPES))
-def test_every_ownership_name_leads_back_to_its_record(prefix: str, first: str, rest: str, type_: str) -> None:
-    names = Names(prefix=prefix)
-    assert names.owned(names.of(f"{first}.{rest}.test", type_)) == (f"{first}.{rest}.test", type_)
+@given(AFFIXES, LABEL | st.just("*"), LABEL, st.sampled_from(TYPES))
+def test_every_ownership_name_leads_back_to_its_record(names: Names, first: str, rest: str, type_: str) -> None:
+    name = f"{first}.{rest}.test"
+    assert (name, type_) in names.owners(names.of(name, type_))
+
+
+def test_a_name_with_the_wildcard_replacement_shares_its_ownership_record_with_the_wildcard() -> None:
+    names = Names(wildcard="any")
+    assert names.owners("a-any.example.org") == (("*.example.org", "A"), ("any.example.org", "A"))
+    assert names.other_owner("any.example.org") == "*.example.org"
+    assert names.other_owner("*.example.org") == "any.example.org"
+    assert names.other_owner("www.example.org") is None
+    assert Names().other_owner("*.example.org") is None
 
 
 def test_the_value_has_its_keys_sorted() -> None:

@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -14,8 +15,9 @@ import msgspec
 import structlog
 
 import seamark_edge
-from seamark_edge.agent.link import Link
-from seamark_edge.agent.model import AgentSettings, Tunnel
+from seamark_edge.agent.link import Callbacks, Link
+from seamark_edge.agent.model import AgentSettings, Problem, Tunnel
+from seamark_edge.agent.reports import Reports
 from seamark_edge.agent.upstream import Upstream
 from seamark_edge.model import share_of
 from seamark_edge.wire import tunnel
@@ -56,6 +58,8 @@ class Agent:
     - A tunnel that changes and is pooled serves as it was until the new one is online: no connection is turned away.
     - The refusal of a tunnel is in `held[name].error`; it is retried with a backoff of up to a minute, and never
       delays another tunnel. One that the edge stops is not opened again before the next connection.
+    - The result of each dial of an upstream, and why a tunnel can't be held, are reported to an edge that knows such
+      reports.
     - `run` ends on `stop`; a lost edge is retried with a backoff of up to half a minute.
     """
 
@@ -70,6 +74,8 @@ class Agent:
         self.held: dict[str, Held] = {}
         self._by_bind: dict[str, Held] = {}
         self._link: Link | None = None
+        self._reports: Reports | None = None  # of this connection, where the edge knows them
+        self._problems: dict[str, Problem] = {}  # by the name of the tunnel; sent again to each new connection
         self._client_id = ""
         self._random = Random()
         self._stopping = asyncio.Event()
@@ -98,6 +104,13 @@ class Agent:
             await self._unbind(held)
             held = held.before
 
+    def report(self, name: str, problem: Problem | None) -> None:
+        before = self._problems.pop(name, None)
+        if problem is not None:
+            self._problems[name] = problem
+        if problem != before and (reported := problem or before) is not None and self._reports is not None:
+            self._reports.unusable(_unusable(reported, solved=problem is None))
+
     def stop(self) -> None:
         self._stopping.set()
 
@@ -110,6 +123,9 @@ class Agent:
             except (Retry, Refused) as error:
                 self.error = error.message
                 log.warning("not connected to the edge", error=error.message.splitlines()[0])
+            except Exception as error:
+                self.error = f"{type(error).__name__}: the agent's log says more"
+                log.exception("the connection to the edge failed: this is a bug in Seamark")
             finally:
                 self.connected.clear()
                 self._link = None
@@ -120,7 +136,8 @@ class Agent:
 
     async def _session(self) -> None:
         """One connection, from the handshake to its end."""
-        link = await Link.dial(self._settings.address, self._context, self._find, self._command)
+        callbacks = Callbacks(self._find, self._command, self._dialled, self._check)
+        link = await Link.dial(self._settings.address, self._context, callbacks)
         beside: list[asyncio.Task[Any]] = []
         try:
             await self._authenticate(link)
@@ -141,6 +158,9 @@ class Agent:
         finally:
             for task in beside:
                 task.cancel()
+            reports, self._reports = self._reports, None
+            if reports is not None:
+                await reports.stop()
             link.close()
             await link.closed
 
@@ -178,14 +198,29 @@ class Agent:
             restart_unsupported_error="",
             update_unsupported_error="this agent does not update itself",
             window=WINDOW,
+            reports=True,
         )
         request = tunnel.Auth(version=(tunnel.VERSION,), client_id=self._client_id, extra=extra)
         answer = await link.call(StreamType.AUTH, request, tunnel.AuthAnswer)
         self._client_id = answer.client_id
         if answer.extra.window:
             link.use_window(answer.extra.window)
+        self._reports = reports = Reports(link) if answer.extra.reports is True else None
+        if reports is not None:
+            for problem in self._problems.values():
+                reports.unusable(_unusable(problem))
 
     async def _bind(self, link: Link, name: str, held: Held) -> None:
+        """One tunnel that can't be asked for keeps no other from being asked for."""
+        try:
+            await self._ask(link, name, held)
+        except (Retry, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            log.exception("a tunnel failed: this is a bug in Seamark", tunnel=name)
+            self._refused(name, held, f"{type(error).__name__}: the agent's log says more")
+
+    async def _ask(self, link: Link, name: str, held: Held) -> None:
         held.link, held.retry_at = link, float("inf")
 
         def answered(answer: tunnel.BindAnswer) -> None:
@@ -194,12 +229,7 @@ class Agent:
         try:
             answer = await link.call(StreamType.BIND, _request(held), tunnel.BindAnswer, answered)
         except Refused as refusal:
-            held.retry_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
-            held.failures += 1
-            known, held.error, held.url = held.error, refusal.message, ""
-            if known != held.error:
-                log.warning("the edge refused a tunnel", tunnel=name, error=refusal.message.splitlines()[0])
-                self._changed(name)
+            self._refused(name, held, refusal.message)
             return
         held.url, held.bind_id, held.token, held.error = answer.url, answer.id, answer.extra.token, ""
         held.failures = 0
@@ -212,6 +242,14 @@ class Agent:
         if before is not None:
             await self._unbind(before)
 
+    def _refused(self, name: str, held: Held, message: str) -> None:
+        held.retry_at = time.monotonic() + RETRIES.pause(self._random, held.failures)
+        held.failures += 1
+        known, held.error, held.url = held.error, message, ""
+        if known != held.error:
+            log.warning("the edge refused a tunnel", tunnel=name, error=message.splitlines()[0] if message else "")
+            self._changed(name)
+
     async def _unbind(self, held: Held) -> None:
         """Release it; until the edge has answered, connections that it sent before are still served."""
         bind_id, held.bind_id, held.retry_at = held.bind_id, "", float("inf")
@@ -219,10 +257,24 @@ class Agent:
             with contextlib.suppress(Refused, Retry):  # what the edge does not know is released
                 await self._link.call(StreamType.UNBIND, tunnel.Unbind(id=bind_id), tunnel.Outcome)
         self._by_bind.pop(bind_id, None)
+        if self._reports is not None:
+            self._reports.forget(bind_id)
 
     def _find(self, bind_id: str) -> Upstream | None:
         held = self._by_bind.get(bind_id)
         return held.upstream if held is not None else None
+
+    def _dialled(self, bind_id: str, trouble: str) -> None:
+        upstream = self._find(bind_id)
+        if self._reports is not None and upstream is not None:
+            self._reports.dialled(bind_id, upstream.refused_by_clients(datetime.now(UTC)) or trouble)
+
+    async def _check(self, bind_id: str) -> tunnel.UpstreamReport:
+        upstream = self._find(bind_id)
+        if upstream is None:
+            return tunnel.UpstreamReport(id=bind_id, error="this agent has no such tunnel")
+        trouble = upstream.refused_by_clients(datetime.now(UTC)) or await upstream.check()
+        return tunnel.UpstreamReport(id=bind_id, reachable=not trouble, detail=trouble)
 
     def _command(self, kind: StreamType, body: bytes) -> None:
         log.info("the edge commands", command=kind.name.lower())
@@ -239,6 +291,15 @@ class Agent:
             if held is stopped:
                 held.error, held.url = message.message, ""
                 self._changed(name)
+
+
+def _unusable(problem: Problem, *, solved: bool = False) -> tunnel.UnusableEndpoint:
+    return tunnel.UnusableEndpoint(
+        name=problem.name,
+        url=problem.url,
+        generation=problem.generation,
+        message="" if solved else problem.message,
+    )
 
 
 def _request(held: Held) -> tunnel.Bind:

@@ -9,10 +9,11 @@ from typing import Any
 
 import structlog
 
-from seamark_edge.agent.model import Holder
+from seamark_edge.agent.model import Holder, Problem
 from seamark_edge.agent.places import Places
-from seamark_edge.agent.wanted import NotAllowed, NotKnownYet, Objects, Unusable, tunnel_of
+from seamark_edge.agent.wanted import NotAllowed, NotKnownYet, Objects, Unusable, policy_of, tunnel_of
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
+from seamark_edge.model import Owner
 from seamark_runtime.api.core import Namespace, Secret, Service
 from seamark_runtime.api.gateway import ReferenceGrant
 from seamark_runtime.api.meta import Key, Object
@@ -32,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 KIND = AgentEndpoint.RESOURCE.kind
 WORKERS = 8
-SECRET_SECONDS = 10.0
+SECRET_SECONDS = 5.0
 
 
 OLDEST = "kube-system"
@@ -55,10 +56,11 @@ class ClusterEndpoints:
 
     - Nothing is concluded from an absence before the first full answer; one bad endpoint delays no other.
     - An endpoint that can't be held as it is now (a Secret is missing) stays as it was held before, if it was;
-      `problems` says why. It is looked at again when one of the objects that it names changes.
+      `problems` has the reason, which the holder gets, too. It is reconciled when one of the objects that it names
+      changes.
     - An endpoint that is being deleted is released at once.
-    - An endpoint whose upstream or place is not allowed, or not any more, is released at once. A place belongs to one
-      namespace (see `providers.edge.claims`).
+    - An endpoint whose upstream, place or forward is not allowed, or not any more, is released at once. A place belongs
+      to one namespace (see `claims` and `forwards`).
     - Secrets are read one by one, by name: the right to list them is not needed.
     - With a namespace only that one is followed, and no grants of others: none of them can be reached. Which places
       belong to others is known from the operator alone.
@@ -143,36 +145,59 @@ class ClusterEndpoints:
         endpoint = view.intent(AgentEndpoint, item.key)
         if endpoint is None or endpoint.deleting:
             self._dependencies.forget(item)
-            self.problems.pop(item.key, None)
+            self._solved(holder, item.key)
             await holder.release(str(item.key))
             return
         try:
             if reason := self._places.refusal(view, endpoint):
                 raise NotAllowed(reason)
-            wanted = tunnel_of(endpoint, self._objects(view), rules=self._rules)
+            objects = self._objects(view)
+            self._check_forwards(view, endpoint, objects)
+            wanted = tunnel_of(endpoint, objects, rules=self._rules)
             await holder.hold(str(item.key), wanted)
         except NotKnownYet:
             return
         except NotAllowed as error:
-            self._problem(item.key, str(error))
+            self._problem(holder, endpoint, str(error))
             await holder.release(str(item.key))
         except (Unusable, UserError) as error:
-            self._problem(item.key, str(error))
+            self._problem(holder, endpoint, str(error))
         else:
-            self.problems.pop(item.key, None)
+            self._solved(holder, item.key)
         finally:
             self._dependencies.record(item, view.reads)
 
+    def _check_forwards(self, view: View, endpoint: AgentEndpoint, objects: Objects) -> None:
+        def allowed(referrer: Referrer, kind: str, key: Key) -> bool:
+            return self._granted(view, referrer, endpoint.RESOURCE.group, kind, key)
+
+        if self._rules.cross_namespace:
+            return
+        if reason := self._places.forward_refusal(view, endpoint, policy_of(endpoint, objects), allowed):
+            raise NotAllowed(reason)
+
+    def _granted(self, view: View, referrer: Referrer, group: str, kind: str, key: Key) -> bool:
+        if key.namespace == referrer.namespace:
+            return True
+        return ReferenceGrant in self._informers and granted(view, referrer, group, kind, key)
+
     def _objects(self, view: View) -> Objects:
         def allowed(referrer: Referrer, service: Key) -> bool:
-            return ReferenceGrant in self._informers and granted(view, referrer, "", Service.RESOURCE.kind, service)
+            return self._granted(view, referrer, "", Service.RESOURCE.kind, service)
 
         return Objects(lambda key: view.get(NgrokTrafficPolicy, key), _secret(view), allowed)
 
-    def _problem(self, key: Key, reason: str) -> None:
+    def _problem(self, holder: Holder, endpoint: AgentEndpoint, reason: str) -> None:
+        key = endpoint.key
         if self.problems.get(key) != reason:
             log.warning("endpoint can't be held", endpoint=str(key), reason=reason)
         self.problems[key] = reason
+        owner = Owner(self._cluster, key.namespace, key.name, endpoint.uid)
+        holder.report(str(key), Problem(owner.key, endpoint.spec.url, endpoint.metadata.generation, reason))
+
+    def _solved(self, holder: Holder, key: Key) -> None:
+        self.problems.pop(key, None)
+        holder.report(str(key), None)
 
 
 def _secret(view: View) -> Any:

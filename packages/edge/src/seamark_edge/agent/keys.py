@@ -5,14 +5,44 @@ from __future__ import annotations
 import os
 import ssl
 import tempfile
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from seamark_edge.agent.model import Pair, Termination, Tunnel
 from seamark_runtime.errors import UserError
 
 PROTOCOLS = {"http1": ["http/1.1"], "http2": ["h2"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Those of a certificate that clients are shown: outside of them no client that checks dates gets through."""
+
+    begin: datetime
+    end: datetime
+    source: str
+
+    @classmethod
+    def of(cls, pair: Pair) -> Dates:
+        """Of the server's own certificate, the first of a chain. Raises UserError."""
+        source = f" in {pair.source}" if pair.source else ""
+        try:
+            leaf = x509.load_pem_x509_certificates(pair.certificate)[0]
+            return cls(leaf.not_valid_before_utc, leaf.not_valid_after_utc, source)
+        except (ValueError, OverflowError) as error:  # OpenSSL takes forms that are no X.509 by its standard
+            raise UserError(f"the server certificate{source} can't be read", hint="it is X.509 in PEM") from error
+
+    def trouble(self, now: datetime) -> str:
+        """Why clients refuse it; "" if they do not."""
+        if now > self.end:
+            return f"the certificate{self.source} has expired: it was valid until {self.end:%Y-%m-%dT%H:%M:%SZ}"
+        if now < self.begin:
+            return f"the certificate{self.source} is not valid before {self.begin:%Y-%m-%dT%H:%M:%SZ}"
+        return ""
 
 
 def client_side(wanted: Tunnel, roots: str = "") -> ssl.SSLContext:
@@ -38,7 +68,8 @@ def server_side(termination: Termination) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cadata=termination.client_cas.decode("ascii"))
         except (ssl.SSLError, ValueError) as error:
-            raise UserError("the clients' CAs can't be read", hint="they are certificates in PEM") from error
+            source = f" in {termination.cas_source}" if termination.cas_source else ""
+            raise UserError(f"the clients' CAs{source} can't be read", hint="they are certificates in PEM") from error
         context.verify_mode = ssl.CERT_REQUIRED if termination.required else ssl.CERT_OPTIONAL
     return context
 
@@ -53,5 +84,6 @@ def _load(context: ssl.SSLContext, pair: Pair, what: str) -> str:
                 file.write(pair.certificate + b"\n" + pair.key)
             context.load_cert_chain(path)
     except (ssl.SSLError, ValueError, TypeError, OSError) as error:
-        raise UserError(f"the {what} and its key can't be used", hint="they belong together, in PEM") from error
+        source = f" in {pair.source}" if pair.source else ""
+        raise UserError(f"the {what} and its key{source} can't be used", hint="they belong together, in PEM") from error
     return type(key).__name__

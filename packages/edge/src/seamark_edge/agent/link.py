@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 import secrets
 import ssl
-from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import structlog
 
-from seamark_edge.agent.upstream import Upstream, UpstreamConnection
+from seamark_edge.agent.upstream import Dialled, Upstream, UpstreamConnection
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, SessionClosed, Stream
 from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.question import Question
 from seamark_edge.wire.splice import Buffered
 from seamark_edge.wire.tunnel import StreamType
-from seamark_runtime.errors import Refused, Retry
+from seamark_runtime.errors import Retry
 from seamark_runtime.pacing import InputAccount, PacedInput
 
 log = structlog.get_logger(__name__)
 
-Commanded = Callable[[StreamType, bytes], None]
 A = TypeVar("A", bound=tunnel.Message)
 MANY = 65536  # connections at once; each is a file here, too
 MAX_WINDOW = 4 * 1024 * 1024
@@ -29,35 +30,39 @@ ANSWER_SECONDS = 20.0
 OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 
 
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """What the owner of a connection does for the edge. Binds are named by their ids."""
+
+    find: Callable[[str], Upstream | None]
+    commanded: Callable[[StreamType, bytes], None]
+    dialled: Dialled
+    check: Callable[[str], Awaitable[tunnel.UpstreamReport]]  # dial the upstream of this bind now
+
+
 class Link(Buffered):
     """A session with an edge.
 
     - `call` sends one request and returns its answer; an `Error` in it is raised as `Refused`, with the edge's message.
-    - Proxy streams are joined with the service that `find` names for them.
+    - Proxy streams are joined with the service that `find` names for them; `dialled` gets the result of each dial.
     - `closed` is done when the connection is; until then a heartbeat proves that the edge is there.
     """
 
-    def __init__(self, find: Callable[[str], Upstream | None], commanded: Commanded) -> None:
-        self._find = find
-        self._commanded = commanded
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
+        self._checks: set[asyncio.Task[None]] = set()
         self._session = Session(self, client=True, limits=Limits(inbound=MANY))
         self._input = PacedInput(InputAccount(), self._handle, self._resume)  # in slices: the agent has other work, too
         self._transport: asyncio.Transport | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
-    async def dial(
-        cls,
-        address: tuple[str, int],
-        context: ssl.SSLContext,
-        find: Callable[[str], Upstream | None],
-        commanded: Commanded,
-    ) -> Link:
+    async def dial(cls, address: tuple[str, int], context: ssl.SSLContext, callbacks: Callbacks) -> Link:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 _, link = await loop.create_connection(
-                    lambda: cls(find, commanded), *address, ssl=context, server_hostname=address[0]
+                    lambda: cls(callbacks), *address, ssl=context, server_hostname=address[0]
                 )
         except (OSError, TimeoutError) as error:
             raise Retry(f"no connection to the edge at {address[0]}:{address[1]}: {error}") from error
@@ -75,7 +80,7 @@ class Link(Buffered):
         on_answer: Callable[[A], None] = lambda _: None,
     ) -> A:
         """`on_answer` is called when the response arrives, before anything that the edge sent after it is handled."""
-        call = _Call(answer, on_answer)
+        call = Question(answer, on_answer)
         try:
             call.stream = self._session.open(kind, call, tunnel.encode(request))
             async with asyncio.timeout(ANSWER_SECONDS):
@@ -144,6 +149,8 @@ class Link(Buffered):
         self._transport = None
         self._input.close()
         self._session.lost(Code.PEER_EOF)
+        for task in self._checks:
+            task.cancel()
         if not self.closed.done():
             self.closed.set_result(None)
 
@@ -155,7 +162,7 @@ class Link(Buffered):
 
     def opened(self, stream: Stream, kind: int) -> Handler:
         if kind == StreamType.PROXY:
-            return UpstreamConnection(stream, self._find)
+            return UpstreamConnection(stream, self._callbacks.find, self._callbacks.dialled)
         return _Command(self, stream, kind)
 
     def going_away(self, code: int, debug: bytes) -> None:
@@ -166,52 +173,23 @@ class Link(Buffered):
 
     def command(self, kind: StreamType, body: bytes) -> None:
         try:
-            self._commanded(kind, body)
+            self._callbacks.commanded(kind, body)
         except tunnel.MessageError as error:
             log.warning("the edge sent a command that can't be read", error=str(error))
 
+    def check(self, stream: Stream, body: bytes) -> None:
+        """Answered when the upstream was dialled. The edge asks for one check of a tunnel at a time."""
+        task = asyncio.get_running_loop().create_task(self._check(stream, body))
+        self._checks.add(task)
+        task.add_done_callback(self._checks.discard)
 
-class _Call(Generic[A]):
-    """The answer to one request, gathered to its end."""
-
-    def __init__(self, kind: type[A], on_answer: Callable[[A], None]) -> None:
-        self._kind = kind
-        self._on_answer = on_answer
-        self.answer: asyncio.Future[A] = asyncio.get_running_loop().create_future()
-        self.stream: Stream | None = None
-        self._reader = tunnel.JsonReader()
-
-    def received(self, data: Bytes) -> None:
-        if self.stream is not None:
-            self.stream.credit(len(data))
+    async def _check(self, stream: Stream, body: bytes) -> None:
         try:
-            body = self._reader.feed(data)
-            if body is not None and not self.answer.done():
-                self._take(tunnel.decode(body, self._kind))
+            report = await self._callbacks.check(tunnel.decode(body, tunnel.CheckUpstream).id)
         except tunnel.MessageError as error:
-            self._fail(Retry(str(error)))
-
-    def ended(self) -> None:
-        self._fail(ConnectionError("the answer ended early"))
-
-    def lost(self, code: int) -> None:
-        self._fail(ConnectionError(f"the stream was lost, code {code}"))
-
-    def writable(self) -> None:
-        pass
-
-    def _take(self, answer: A) -> None:
-        if self.stream is not None:
-            self.stream.finish()
-        if error := getattr(answer, "error", ""):
-            self._fail(Refused(error.strip()))
-        else:
-            self._on_answer(answer)
-            self.answer.set_result(answer)
-
-    def _fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
+            report = tunnel.UpstreamReport(error=str(error))
+        stream.write(tunnel.encode(report))
+        stream.finish()
 
 
 class _Pulse:
@@ -242,7 +220,8 @@ class _Pulse:
 
 
 class _Command:
-    """A request of the edge: stop, restart and the end of a tunnel are obeyed, others answered with an error."""
+    """A request of the edge: stop, restart, a check and the end of a tunnel are obeyed, others answered with an
+    error."""
 
     def __init__(self, link: Link, stream: Stream, kind: int) -> None:
         self._link = link
@@ -257,6 +236,9 @@ class _Command:
             self._stream.reset(Code.PROTOCOL)
             return
         if body is None:
+            return
+        if self._kind == StreamType.CHECK:
+            self._link.check(self._stream, body)
             return
         known = self._kind in (StreamType.STOP, StreamType.RESTART, StreamType.STOP_TUNNEL)
         answer = tunnel.Outcome() if known else tunnel.Outcome(error="this agent does not do that")

@@ -45,6 +45,7 @@ class Pair:
 
     certificate: bytes
     key: bytes = field(repr=False)
+    source: str = field(default="", compare=False)  # what it was read from, for errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ class Termination:
     server: Pair
     client_cas: bytes = b""
     required: bool = True
+    cas_source: str = field(default="", compare=False)  # what they were read from, for errors
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an endpoint can't be held, for one generation of its object. `name` is that of its tunnel."""
+
+    name: str
+    url: str
+    generation: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +101,6 @@ class Holder(Protocol):
         """Want this tunnel under this name, in place of what was wanted before. `UserError` if it can't be."""
 
     async def release(self, name: str) -> None: ...
+
+    def report(self, name: str, problem: Problem | None) -> None:
+        """Why the tunnel of this name can't be held as it is wanted; None: nothing is wrong with it any more."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import Any
 
+from seamark_edge import forwards
 from seamark_edge.api.ngrok import AgentEndpoint
 from seamark_edge.claims import IN_USE, Claim, Endpoint, claim_of, foreign, judged_at, owner_of_host, refused
 from seamark_edge.urls import BadUrl, place
@@ -25,11 +27,12 @@ class Places:
         self._any_binding = any_binding
         self.first: Facts[str, Claim] = Facts("first claims on places")
         self.refused: Facts[Key, bool] = Facts("endpoints that the operator refuses")  # only those that are
+        self.unforwarded: Facts[Key, bool] = Facts("endpoints whose forwards the operator refuses")  # only those
         self._claims: dict[str, dict[Hashable, Claim]] = {}  # by place and object; no place is without claims
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        return self.first, self.refused
+        return self.first, self.refused, self.unforwarded
 
     def changed(self, informer: Informer[Any], change: Change[Any]) -> None:
         if informer.kind is AgentEndpoint:
@@ -46,10 +49,11 @@ class Places:
             self._settle(after[0])
 
     def _note_refusal(self, change: Change[Any]) -> None:
-        if change.after is not None and refused(change.after):
-            self.refused.put(change.key, True)
-        else:
-            self.refused.remove(change.key)
+        for facts, is_refused in ((self.refused, refused), (self.unforwarded, forwards.refused)):
+            if change.after is not None and is_refused(change.after):
+                facts.put(change.key, True)
+            else:
+                facts.remove(change.key)
 
     def _claim(self, endpoint: Endpoint | None) -> tuple[str, Claim] | None:
         return None if endpoint is None else claim_of(endpoint, any_binding=self._any_binding)
@@ -75,6 +79,12 @@ class Places:
         refused = isinstance(view.fact(self.refused, endpoint.key), Fresh)
         taken = refused or first not in (None, endpoint.metadata.namespace)
         return IN_USE if taken else ""
+
+    def forward_refusal(self, view: View, endpoint: AgentEndpoint, policy: Any, granted: forwards.Granted) -> str:
+        """Why this endpoint may not have this policy; "" if it may."""
+        if isinstance(view.fact(self.unforwarded, endpoint.key), Fresh):
+            return "the operator has refused the forwards of its traffic policy"
+        return forwards.refusal(endpoint, policy, partial(self._first, view), granted)
 
     def _first(self, view: View, where: str) -> Claim | None:
         match view.fact(self.first, where):

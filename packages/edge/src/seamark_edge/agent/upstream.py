@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
-from urllib.parse import urlsplit
 
 import structlog
 
-from seamark_edge.agent.keys import client_side, server_side
+from seamark_edge import urls
+from seamark_edge.agent.keys import Dates, client_side, server_side
 from seamark_edge.agent.model import Tunnel
 from seamark_edge.wire import proxy_protocol, tunnel
 from seamark_edge.wire.muxado import Code, Stream
@@ -25,8 +29,12 @@ from seamark_runtime.upstreams import Destination, out_of_reach
 
 log = structlog.get_logger(__name__)
 
-PORTS = {"http": 80, "https": 443, "tls": 443}
 CONNECT_SECONDS = 10.0
+CHECK_SECONDS = 3.0  # less than the edge waits for the result
+
+GRACE_SECONDS = 0.2  # in which a proxy resets what it accepted for a Service without a Pod that accepts
+
+Dialled = Callable[[str, str], None]  # the id of the bind, and what went wrong; "" if the upstream accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,7 @@ class Upstream:
     - `destination`: what the name means in the cluster (`upstreams`): that is looked up, by its whole name.
       Unless it may be `anywhere`, an alias (a Service with an external name) and a host outside of the cluster lead to
       public addresses only.
+    - `dates`: of the certificate with which the client's TLS ends here.
     """
 
     host: str
@@ -51,29 +60,23 @@ class Upstream:
     resolver: Resolver | None = None
     destination: Destination | None = None
     anywhere: bool = False
+    dates: Dates | None = None
 
     @classmethod
     def of(cls, wanted: Tunnel, roots: str = "", resolver: Resolver | None = None) -> Upstream:
         """`tcp://host:port`, `http://host`, `tls://…`, `https://…`, `host:port`, or a port of this machine."""
-        url = wanted.upstream
-        if url.isdecimal():
-            url = f"tcp://localhost:{url}"
         try:
-            parts = urlsplit(url if "://" in url else f"tcp://{url}")
-            port = parts.port or PORTS.get(parts.scheme)
-        except ValueError as error:
-            raise UserError(f"{url!r} is no address of a service", hint=str(error)) from error
-        if parts.scheme not in ("tcp", *PORTS) or not parts.hostname or not port:
-            raise UserError(f"{url!r} is no address of a service", hint="write tcp://HOST:PORT or http://HOST:PORT")
-        context = client_side(wanted, roots) if parts.scheme in ("tls", "https") else None
+            url = urls.upstream(wanted.upstream)
+        except urls.BadUrl as error:
+            raise UserError(f"upstream: {error}", hint="write tcp://HOST:PORT or http://HOST:PORT") from None
+        context = client_side(wanted, roots) if url.encrypted else None
         termination = server_side(wanted.termination) if wanted.termination else None
         split = bool(wanted.proxy_version and (context or termination))
-        if wanted.restricted and (trouble := forbidden(parts.hostname)):
-            raise UserError(f"{url!r} leads to {trouble}", hint="name a Service of the cluster")
-        host = parts.hostname.rstrip(".")
+        if wanted.restricted and (trouble := forbidden(url.host)):
+            raise UserError(f"{wanted.upstream!r} leads to {trouble}", hint="name a Service of the cluster")
         return cls(
-            host,
-            port,
+            url.host,
+            url.port,
             context,
             termination,
             split,
@@ -81,7 +84,12 @@ class Upstream:
             resolver,
             wanted.destination,
             wanted.anywhere,
+            Dates.of(wanted.termination.server) if wanted.termination else None,
         )
+
+    def refused_by_clients(self, now: datetime) -> str:
+        """Why clients end their TLS before a connection reaches the service; "" if they do not."""
+        return self.dates.trouble(now) if self.dates is not None else ""
 
     async def addresses(self) -> tuple[str, ...]:
         """What to connect to: the first that answers."""
@@ -90,6 +98,40 @@ class Upstream:
         if self.restricted:
             return tuple(await allowed(self.host, self.port, self.resolver))
         return (self.host,) if self.resolver is None else await self.resolver.lookup(self.host)
+
+    async def check(self) -> str:
+        """Dial it as for a connection, and close it soon. What went wrong; "" if it accepted.
+
+        A proxy in between (of nodes, of a mesh) accepts first, and resets the connection when no Pod accepts it.
+
+        Its TLS is a part of that, unless it expects a PROXY header in front.
+        """
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self._dial()
+        except (OSError, TimeoutError) as error:
+            return trouble_of(error, self)
+        return ""
+
+    async def _dial(self) -> None:
+        loop, trouble = asyncio.get_running_loop(), OSError(f"{self.host} has no address")
+        context = None if self.split else self.context
+        name = self.host if context is not None else None
+        for address in await self.addresses():
+            try:
+                transport, dialled = await loop.create_connection(
+                    Dialling, address, self.port, ssl=context, server_hostname=name
+                )
+            except OSError as error:
+                trouble = error
+                continue
+            try:
+                if not await dialled.refused():
+                    return
+                trouble = ConnectionResetError(errno.ECONNRESET, "")
+            finally:
+                transport.abort()
+        raise trouble
 
     async def _meant(self, meant: Destination) -> tuple[str, ...]:
         if parsed(meant.host) is not None:
@@ -104,6 +146,52 @@ class Upstream:
         return tuple(good)
 
 
+class Dialling(asyncio.Protocol):
+    """A connection that is only opened. The first bytes close it: nothing of them is kept."""
+
+    def __init__(self) -> None:
+        self._ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._transport: asyncio.BaseTransport | None = None  # set as long as it is connected and no bytes came
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, _data: bytes) -> None:
+        self._end(refused=False)
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            cast("asyncio.Transport", transport).abort()
+
+    def eof_received(self) -> None:
+        self._end(refused=True)
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        self._transport = None
+        self._end(refused=True)
+
+    def _end(self, *, refused: bool) -> None:
+        if not self._ended.done():
+            self._ended.set_result(refused)
+
+    async def refused(self) -> bool:
+        """Whether it was closed at once, without a byte."""
+        await asyncio.wait([self._ended], timeout=GRACE_SECONDS)
+        return self._ended.done() and self._ended.result()
+
+
+def trouble_of(error: Exception, upstream: Upstream) -> str:
+    """Why the upstream did not accept a connection: stable between attempts."""
+    if isinstance(error, ssl.SSLError):
+        reason = getattr(error, "verify_message", "") or error.reason or "TLS failed"
+    elif isinstance(error, socket.gaierror):
+        reason = error.strerror or "the name does not resolve"
+    elif isinstance(error, OSError) and error.errno:
+        reason = os.strerror(error.errno)
+    else:
+        reason = str(error) or "no response in time"
+    return f"{upstream.host}:{upstream.port}: {reason}"
+
+
 class UpstreamConnection(Splice, asyncio.Protocol):
     """A proxy stream of the edge, joined with a connection to the service that its header names.
 
@@ -112,12 +200,16 @@ class UpstreamConnection(Splice, asyncio.Protocol):
     - Where the client's TLS ends here, the service is not connected before the client is authenticated.
     """
 
-    __slots__ = ("_connecting", "_find", "_gone", "_head", "_header", "_preface", "_upstream")
+    __slots__ = ("_bind", "_connecting", "_dialled", "_find", "_gone", "_head", "_header", "_preface", "_upstream")
 
-    def __init__(self, stream: Stream, find: Callable[[str], Upstream | None]) -> None:
+    def __init__(
+        self, stream: Stream, find: Callable[[str], Upstream | None], dialled: Dialled = lambda _bind, _trouble: None
+    ) -> None:
         super().__init__()
         self.stream = stream
         self._find = find
+        self._dialled = dialled
+        self._bind = ""
         self._header: tunnel.ProxyHeaderReader | None = tunnel.ProxyHeaderReader()
         self._upstream: Upstream | None = None
         self._head: bytes | None = None  # the PROXY header, while it is incomplete
@@ -152,6 +244,7 @@ class UpstreamConnection(Splice, asyncio.Protocol):
         if header is None:
             return
         rest, self._header = reader.rest, None
+        self._bind = header.id
         upstream = self._upstream = self._find(header.id)
         if upstream is None:
             self._refuse(Code.STREAM_REFUSED)
@@ -204,6 +297,12 @@ class UpstreamConnection(Splice, asyncio.Protocol):
         except (OSError, TimeoutError) as error:
             log.info("service not reached", host=upstream.host, port=upstream.port, error=str(error))
             self._refuse(Code.STREAM_REFUSED)
+            self._dialled(self._bind, trouble_of(error, upstream))
+        except Exception:
+            log.exception("connection failed: this is a bug in Seamark", host=upstream.host, port=upstream.port)
+            self._refuse(Code.STREAM_REFUSED)
+        else:
+            self._dialled(self._bind, "")
         finally:
             self._connecting = None
 

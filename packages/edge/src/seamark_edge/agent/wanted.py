@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from seamark_edge.agent.model import Pair, Termination, Tunnel
 from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
+from seamark_edge.forwards import referrer_of
 from seamark_edge.model import Owner
+from seamark_edge.urls import BadUrl, upstream
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.meta import Key
 from seamark_runtime.grants import Referrer
@@ -60,12 +61,17 @@ class Objects:
             raise Unusable(f"the Secret {name} has no {' and no '.join(missing)}")
         return [data[field] for field in fields]
 
+    def pair(self, namespace: str, name: str) -> Pair:
+        """The certificate and the key of a Secret."""
+        certificate, key = self.data(namespace, name, CERTIFICATE, KEY)
+        return Pair(certificate, key, source=f"the Secret {name}")
+
     def destination(self, endpoint: AgentEndpoint, rules: UpstreamRules) -> Destination:
         """Where its upstream leads, if it may."""
         namespace, referrer = endpoint.metadata.namespace, referrer_of(endpoint)
         try:
-            found = destination(upstream_host(endpoint.spec.upstream.url), namespace, rules.cluster_domain)
-        except BadHost as error:
+            found = destination(upstream(endpoint.spec.upstream.url).host, namespace, rules.cluster_domain)
+        except (BadUrl, BadHost) as error:
             raise Unusable(f"spec.upstream.url: {error}") from None
         if reason := refusal(found, namespace, rules, lambda other, name: self._granted(referrer, Key(other, name))):
             raise NotAllowed(f"spec.upstream.url: {reason}")
@@ -81,7 +87,7 @@ def tunnel_of(
     """
     spec, namespace = endpoint.spec, endpoint.metadata.namespace
     reached = objects.destination(endpoint, rules) if rules is not None else None
-    clients = [objects.data(namespace, ref.name, CERTIFICATE, KEY) for ref in spec.client_certificate_refs or ()]
+    clients = tuple(objects.pair(namespace, ref.name) for ref in spec.client_certificate_refs or ())
     owner = Owner(cluster, namespace, endpoint.metadata.name, endpoint.uid)
     return Tunnel(
         spec.url,
@@ -93,7 +99,7 @@ def tunnel_of(
         policy=_policy(endpoint, objects),
         proxy_version=int(spec.upstream.proxy_protocol_version or 0),
         protocol=spec.upstream.protocol or "",
-        client_certificates=tuple(Pair(*pair) for pair in clients),
+        client_certificates=clients,
         termination=_termination(endpoint, objects),
         name=owner.key,
         generation=endpoint.metadata.generation,
@@ -109,13 +115,18 @@ def _text(metadata: Any) -> str:
     return msgspec.json.encode(metadata).decode()
 
 
-def _policy(endpoint: AgentEndpoint, objects: Objects) -> str:
+def policy_of(endpoint: AgentEndpoint, objects: Objects) -> Any:
+    """The policy that it names, or has in itself."""
     given = endpoint.spec.traffic_policy
     if given is None:
-        return ""
-    policy = given.inline or {}
+        return {}
     if given.target_ref is not None:
-        policy = objects.policy(endpoint.metadata.namespace, given.target_ref.name)
+        return objects.policy(endpoint.metadata.namespace, given.target_ref.name)
+    return given.inline or {}
+
+
+def _policy(endpoint: AgentEndpoint, objects: Objects) -> str:
+    policy = policy_of(endpoint, objects)
     return msgspec.json.encode(policy).decode() if policy else ""
 
 
@@ -125,23 +136,10 @@ def _termination(endpoint: AgentEndpoint, objects: Objects) -> Termination | Non
         return None
     if not endpoint.spec.url.startswith("tls://"):
         raise Unusable("tlsTermination is for tls:// URLs")
-    server = Pair(*objects.data(namespace, given.server_certificate_ref.name, CERTIFICATE, KEY))
+    server = objects.pair(namespace, given.server_certificate_ref.name)
     if given.mutual_tls is None:
         return Termination(server)
-    (authorities,) = objects.data(namespace, given.mutual_tls.client_cas_ref.name, CA)
-    return Termination(server, authorities, required=given.mutual_tls.mode == "require")
-
-
-def referrer_of(endpoint: AgentEndpoint) -> Referrer:
-    """Its kind in a ReferenceGrant."""
-    resource = endpoint.RESOURCE
-    return Referrer(resource.group, resource.kind, endpoint.metadata.namespace)
-
-
-def upstream_host(url: str) -> str:
-    """The host of an upstream; a port alone is one of the agent's own."""
-    try:
-        host = "localhost" if url.isdecimal() else urlsplit(url if "://" in url else f"tcp://{url}").hostname
-    except ValueError as error:
-        raise BadHost(f"is no address of a service: {error}") from None
-    return host or ""
+    name = given.mutual_tls.client_cas_ref.name
+    (authorities,) = objects.data(namespace, name, CA)
+    required = given.mutual_tls.mode == "require"
+    return Termination(server, authorities, required=required, cas_source=f"the Secret {name}")

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+MOST_PATTERN = 32_768  # instructions of a compiled regular expression: a data plane takes them up to that size
+
 
 class Origin(NamedTuple):
     """The object that a piece of configuration came from."""
@@ -218,6 +220,7 @@ class ServerTls:
     certificates: tuple[str, ...]  # names of secrets
     validation: Validation | None = None
     http: bool = True
+    versions: tuple[str, str] = ("", "")  # the oldest and the newest of TLS, as in 1.2; empty for Envoy's default
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from seamark_edge.dataplane.model import Snapshot
 from seamark_runtime.api.meta import Key
+from seamark_runtime.errors import Retry
 from seamark_runtime.source import Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """By how many instances."""
+    """By how many instances; 0: by a data plane that takes everything and listens nowhere."""
 
     instances: int = 1
 
@@ -48,15 +50,33 @@ class Presence:
     arrivals: int = 0
 
 
+class ConnectionRefused(Retry):
+    """Nothing listens at an endpoint."""
+
+
+class NotProbed(Retry):
+    """This data plane connects to nothing."""
+
+
 class DataPlane(Protocol):
     """Contract: that of this module."""
 
     presence: Facts[Key, Presence]
+    lasting: bool  # what `run` serves is used by the next term of leadership of this process, and served until then
 
     async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome: ...
 
     async def remove(self, gateway: Key) -> None:
         """The gateway is gone: nothing is served for it any more."""
+        ...
+
+    async def retain(self, exists: Callable[[Key], bool]) -> None:
+        """What an earlier process has left is removed, except for gateways that exist."""
+        ...
+
+    async def connect(self, host: str, port: int) -> None:
+        """A connection to an endpoint of a backend, as close to the data plane as we can: returns when it is accepted;
+        raises `ConnectionRefused`, `NotProbed`, or another error."""
         ...
 
     async def run(self) -> None:

@@ -20,11 +20,12 @@ from seamark_edge.edge.ids import new_id
 from seamark_edge.edge.limits import Slot
 from seamark_edge.edge.registry import Entry
 from seamark_edge.edge.rpc import RpcCall
-from seamark_edge.model import share_of
+from seamark_edge.model import UNUSABLE, share_of
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, Stream
 from seamark_edge.wire.muxado.frames import Bytes
 from seamark_edge.wire.muxado.stream import DISCARD
+from seamark_edge.wire.question import Question
 from seamark_edge.wire.splice import Buffered
 from seamark_edge.wire.tunnel import StreamType
 from seamark_runtime.pacing import InputAccount, PacedInput
@@ -39,6 +40,7 @@ GOODBYE_SECONDS = 2.0
 MAX_WINDOW = 4 * 1024 * 1024
 OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
+MAX_REPORT = 16 * 1024  # bytes of an agent's answer to a check
 MOST_REFUSED = 256  # of one agent, remembered
 MOST_ATTEMPTS = 16  # requests of a session before it is authenticated
 OVERHEAD = 20e-6  # seconds that a frame without bytes is charged beyond its cost: an honest agent sends few of them
@@ -83,6 +85,8 @@ class Desk(Protocol):
 
     def info(self) -> tunnel.ServerInfo: ...
 
+    def report(self, agent: AgentConnection, message: tunnel.UpstreamReport) -> tunnel.Outcome: ...
+
     def count(self, kind: str, outcome: str) -> None: ...
 
 
@@ -103,6 +107,7 @@ class AgentConnection(Buffered):
         self.client_id = ""
         self.credential = ""
         self.gentle = True
+        self.reports = False
         self.auth = tunnel.AuthExtra()
         self.peer = ""
         self.window = 0  # as agreed with agents that ask for one
@@ -218,11 +223,22 @@ class AgentConnection(Buffered):
             self.close()
         return self._session.open(StreamType.PROXY, handler, tunnel.proxy_preface(header) + first)
 
+    async def check(self, entry: Entry) -> tunnel.UpstreamReport:
+        question = Question(tunnel.UpstreamReport, limit=MAX_REPORT)
+        body = tunnel.encode(tunnel.CheckUpstream(id=entry.bind_id))
+        question.stream = self._session.open(StreamType.CHECK, question, body)
+        try:
+            return await question.answer
+        finally:
+            if question.stream.open:
+                question.stream.finish() if question.answer.done() else question.stream.reset(Code.STREAM_CANCELLED)
+
     # For the desk
 
     def accept(self, message: tunnel.Auth, client_id: str, credential: str) -> None:
         self.auth, self.client_id, self.credential = _shortened(message.extra), client_id, credential
         self.gentle = message.extra.client_type not in TAKES_RESETS
+        self.reports = message.extra.reports is True and not self.gentle  # a check that is given up is reset
         window = message.extra.window
         self.window = min(max(window, WINDOW), MAX_WINDOW) if window else 0
         self._session.limits = Limits(inbound=AFTER_AUTH.inbound, window=self.window or WINDOW)
@@ -238,12 +254,24 @@ class AgentConnection(Buffered):
         Where there are too many, the oldest is forgotten of the namespace that has the most.
         """
         extra, url = message.extra, _url(message)
-        name = extra.name[:512]
-        self.refused.pop(name or url, None)
+        self._remember(Refused(extra.name[:512], url, extra.generation or 0, refusal.name, refusal.message[:1024]))
+
+    def unusable(self, message: tunnel.UnusableEndpoint) -> tunnel.Outcome:
+        """Remembers why the agent itself can't hold an endpoint, beside what was refused to it."""
+        name, url = message.name[:512], message.url[:2048]
+        if message.message:
+            self._remember(Refused(name, url, message.generation, UNUSABLE, message.message[:1024]))
+        elif (known := self.refused.get(name or url)) is not None and known.code == UNUSABLE:
+            del self.refused[name or url]
+        return tunnel.Outcome()
+
+    def _remember(self, refused: Refused) -> None:
+        key = refused.name or refused.url
+        self.refused.pop(key, None)
         if len(self.refused) >= MOST_REFUSED:
             most, _ = Counter(share_of(name) for name in self.refused).most_common(1)[0]
             del self.refused[next(name for name in self.refused if share_of(name) == most)]
-        self.refused[name or url] = Refused(name, url, extra.generation or 0, refusal.name, refusal.message[:1024])
+        self.refused[key] = refused
 
     def was_bound(self, message: tunnel.Bind) -> None:
         self.refused.pop(message.extra.name[:512] or _url(message), None)
@@ -283,16 +311,19 @@ class AgentConnection(Buffered):
 
     async def answer(self, kind: int, body: bytes) -> tunnel.Message:
         """The answer to one request; raises a Refusal or a MessageError."""
-        desk = self._desk
         if not self.credential:
             self._attempts += 1
             if self._attempts > MOST_ATTEMPTS:
                 self.close()
                 raise Refusal(429, f"more than {MOST_ATTEMPTS} requests without authentication", status=429)
         if kind == StreamType.AUTH:
-            return await desk.auth(self, tunnel.decode(body, tunnel.Auth))
+            return await self._desk.auth(self, tunnel.decode(body, tunnel.Auth))
         if not self.credential:
             raise Refusal(105, "this session is not authenticated", status=401)
+        return await self._authenticated(kind, body)
+
+    async def _authenticated(self, kind: int, body: bytes) -> tunnel.Message:
+        desk = self._desk
         match kind:
             case StreamType.BIND:
                 return await desk.bind(self, tunnel.decode(body, tunnel.Bind))
@@ -300,6 +331,10 @@ class AgentConnection(Buffered):
                 return await desk.unbind(self, tunnel.decode(body, tunnel.Unbind))
             case StreamType.START_WITH_LABELS:
                 return await desk.bind_labels(self, tunnel.decode(body, tunnel.StartWithLabels))
+            case StreamType.REPORT:
+                return desk.report(self, tunnel.decode(body, tunnel.UpstreamReport))
+            case StreamType.UNUSABLE:
+                return self.unusable(tunnel.decode(body, tunnel.UnusableEndpoint))
             case _:
                 return desk.info()
 

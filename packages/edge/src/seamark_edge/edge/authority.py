@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from seamark_edge.edge.errors import invalid
-from seamark_edge.edge.store import Store
+from seamark_edge.store.store import Store
 
 LEAF_DAYS = 90
 RENEW_DAYS = 30

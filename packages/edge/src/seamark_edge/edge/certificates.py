@@ -13,7 +13,7 @@ from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.keypairs import BadPair, check_pair
 from seamark_edge.edge.places import DOMAIN
 from seamark_edge.edge.registry import Entry
-from seamark_edge.edge.store import Store
+from seamark_edge.store.store import Store
 from seamark_runtime.errors import UserError
 
 log = structlog.get_logger(__name__)

@@ -10,8 +10,9 @@ from typing import Any
 
 from seamark_edge.edge.errors import Refusal, bad_token
 from seamark_edge.edge.ids import digest, new_id, new_secret
-from seamark_edge.edge.store import Record, Store
 from seamark_edge.edge.urls import EndpointUrl
+from seamark_edge.store.record import Record
+from seamark_edge.store.store import Store
 from seamark_runtime.clock import timestamp
 from seamark_runtime.untrusted.patterns import Pattern, quote
 

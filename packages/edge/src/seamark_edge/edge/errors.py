@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from seamark_edge.model import STORE_AWAY, UNFINISHED
+from seamark_edge.store.database import DatabaseAway
 from seamark_runtime.errors import SeamarkError
+
+AWAY = "the database of this edge is away: nothing new can be reserved"
 
 
 class Refusal(SeamarkError):
@@ -71,6 +75,22 @@ def not_found(what: str, ident: str) -> Refusal:
 
 def invalid(message: str) -> Refusal:
     return Refusal(400, message, status=400)
+
+
+def request_incomplete(seconds: float) -> Refusal:
+    """Nothing was done: work begins when the body is complete."""
+    return Refusal(408, f"the request did not arrive within {seconds:g} s (request_seconds)", status=408)
+
+
+def request_unfinished(seconds: float) -> Refusal:
+    """What the request asked for may have been done."""
+    return Refusal(UNFINISHED, f"the request was not answered within {seconds:g} s (request_seconds)", status=503)
+
+
+def store_away(error: DatabaseAway) -> Refusal:
+    """The reason is the operator's and not for tenants: the log and the metrics have it."""
+    code = UNFINISHED if error.uncertain else STORE_AWAY
+    return Refusal(code, AWAY, status=503, after=2.0)
 
 
 def no_address_free() -> Refusal:

@@ -4,7 +4,8 @@
 |---|---|
 | accepted, nothing sent; the TLS handshake | `head_seconds` each, by the listener |
 | the first request's head | `head_seconds` |
-| a request: its body, its work, the sending of its answer | `request_seconds` |
+| a request: its body, its work, the sending of its answer | `request_seconds`, then 408 or 503 |
+| the sending of that 408 or 503, else the connection is closed | `LATE_SECONDS` |
 | between two requests, and the next one's head | `idle_seconds` |
 
 The size of heads and bodies is bounded while they arrive (`guardedhttp`). Bodies are not decompressed. The work for
@@ -21,7 +22,7 @@ from typing import cast
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from seamark_edge.edge.errors import Refusal
+from seamark_edge.edge.errors import Refusal, request_incomplete, request_unfinished
 from seamark_edge.edge.failures import Failures
 from seamark_edge.edge.limits import Slot
 from seamark_edge.edge.settings import EdgeSettings
@@ -31,8 +32,14 @@ from seamark_runtime.requestlog import RequestLog
 from seamark_runtime.timeslice import TimeSlice
 
 STOP_SECONDS = 1.0  # for requests that are under way when the edge stops
+LATE_SECONDS = 0.5  # for the answer that a request took too long
 
 Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Refusing = Callable[[web.Request, Refusal], web.Response]
+
+REFUSING: web.AppKey[Refusing] = web.AppKey(
+    "refusing"
+)  # how an application words what `bounded` refuses; plain text without it
 
 
 class BoundedHandler(GuardedHandler):
@@ -94,7 +101,7 @@ async def open_to_all(request: web.Request, handler: Next) -> web.StreamResponse
 
 
 def bounded(seconds: float) -> Middleware:
-    """The outermost middleware: a request that is not answered within its time ends with its connection.
+    """The outermost middleware: a request that is not answered within its time is refused, and ends its connection.
 
     Requests that come all at once are answered in slices of time.
     """
@@ -104,19 +111,44 @@ def bounded(seconds: float) -> Middleware:
     async def middleware(request: web.Request, handler: Next) -> web.StreamResponse:
         if isinstance(request.protocol, BoundedHandler):
             request.protocol.begun()
+        answer: web.StreamResponse | None = None
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as limit:
                 await time_slice.turn()
                 answer = await handler(request)
-                await answer.prepare(request)
-                await answer.write_eof()
-                return answer
+                return await _sent(request, answer)
         except TimeoutError:
-            if request.transport is not None:
-                request.transport.abort()
-            raise
+            if not limit.expired():
+                raise
+        if answer is not None:  # its client does not read it
+            raise _aborted(request)
+        refusal = request_unfinished(seconds) if request.content.is_eof() else request_incomplete(seconds)
+        late = request.app[REFUSING](request, refusal) if REFUSING in request.app else _plain(refusal)
+        late.force_close()
+        try:
+            async with asyncio.timeout(LATE_SECONDS):
+                return await _sent(request, late)
+        except TimeoutError:
+            raise _aborted(request) from None
 
     return middleware
+
+
+async def _sent(request: web.Request, answer: web.StreamResponse) -> web.StreamResponse:
+    await answer.prepare(request)
+    await answer.write_eof()
+    return answer
+
+
+def _plain(refusal: Refusal) -> web.Response:
+    return web.Response(text=f"{refusal.message}\n", status=refusal.status)
+
+
+def _aborted(request: web.Request) -> ConnectionAbortedError:
+    """The connection is closed with what was not sent. An error of the client, for the log."""
+    if request.transport is not None:
+        request.transport.abort()
+    return ConnectionAbortedError("the client did not read its answer in time")
 
 
 def refuse_encoded(request: web.Request) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import structlog
 
@@ -12,13 +12,14 @@ from seamark_edge.edge.errors import Refusal, offline
 from seamark_edge.edge.limits import Slot
 from seamark_edge.edge.policy import Client
 from seamark_edge.edge.public import ClientConnection, Router, Search, SecureConnection
-from seamark_edge.edge.registry import kubernetes_place
-from seamark_edge.edge.store import Record
+from seamark_edge.edge.registry import Entry, kubernetes_place
 from seamark_edge.edge.urls import EndpointUrl
+from seamark_edge.store.record import Record
 from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PreambleError, PreambleReader, frame
 
 log = structlog.get_logger(__name__)
 
+Confirm = Callable[[Entry], Awaitable[tuple[str, str]]]  # the state of the upstream now, and why
 SCHEMES = ("tcp", "http", "https", "tls")
 
 
@@ -29,20 +30,24 @@ class IngressConnection(SecureConnection):
       is as good as none.
     - The endpoint must be bound to that operator by its selectors; the response names the endpoint, or the reason of
       the refusal.
+    - A probe is judged by policies like any connection, and answered with the state of the upstream; nothing is joined.
     """
 
-    __slots__ = ("_allowed", "_operator", "_operator_of", "_reader", "_timer")
+    __slots__ = ("_allowed", "_confirm", "_operator", "_operator_of", "_probe", "_reader", "_timer")
 
     def __init__(
         self,
         router: Router,
         operator_of: Callable[[str], Record | None],
         allowed: Callable[[Record, EndpointUrl], str],
+        confirm: Confirm,
         slot: Slot,
     ) -> None:
         super().__init__(router, "kubernetes:", _refusal_response, slot=slot)
         self._operator_of = operator_of
         self._allowed = allowed
+        self._confirm = confirm
+        self._probe: asyncio.Task[None] | None = None
         self._operator: Record | None = None
         self._reader: PreambleReader | None = PreambleReader()
         self._timer: asyncio.TimerHandle | None = None
@@ -89,6 +94,8 @@ class IngressConnection(SecureConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._probe is not None:
+            self._probe.cancel()
         super().connection_lost(exc)
 
     def _serve(self, request: ConnRequest) -> Iterator[None]:
@@ -111,9 +118,22 @@ class IngressConnection(SecureConnection):
         search = Search(self._router, Client(self._client.ip, self._client.port))
         yield from search.at(self._key)
         self._rest = search.result(self._key)
+        if request.probe:
+            self._probe = asyncio.get_running_loop().create_task(self._probed(endpoint, url.scheme))
+            return
         book.info("binding connected", endpoint=endpoint)
         self.transport.write(frame(ConnResponse(endpoint_id=endpoint, proto=url.scheme)))
         self.attempt()
+
+    async def _probed(self, endpoint: str, proto: str) -> None:
+        entry = self._router.registry.entries.get(endpoint)
+        if entry is None:
+            self.refuse(offline(self._key))
+            return
+        state, detail = await self._confirm(entry)
+        if self.transport is not None:
+            self.transport.write(frame(ConnResponse(endpoint, proto, upstream=state, detail=detail)))
+            self.transport.close()
 
 
 def _refusal_response(refusal: Refusal) -> bytes:

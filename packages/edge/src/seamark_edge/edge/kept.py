@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from seamark_edge.edge.credentials import TOKEN, limit_of
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Store
+from seamark_edge.store.store import Store
 
 
 class KeptPlaces:

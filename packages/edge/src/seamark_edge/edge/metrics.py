@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Iterable
 from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics_core import Metric
+
+from seamark_edge.store.store import Store
+from seamark_runtime.loopwatch import LoopWatch
 
 
 class EdgeMetrics:
@@ -41,15 +42,24 @@ class EdgeMetrics:
             ["where"],
             registry=registry,
         )
-        self.longest_block = Gauge(
-            "seamark_edge_loop_longest_block_seconds",
-            "The longest that the event loop was busy without looking for new events, since the start.",
+        self.store_up = Gauge(
+            "seamark_edge_store_up",
+            "1 while the state can be written, 0 while its database is away.",
             registry=registry,
         )
+        self.store_owed = Gauge(
+            "seamark_edge_store_owed", "Records that are written when the database answers again.", registry=registry
+        )
+        self.loop = LoopWatch(registry, period=0.005)
         # Every connection is counted: looking a label up costs more than the counting.
         self.counted = cache(self.connections.labels)
         self.open_of = cache(self.open.labels)
         registry.register(_Bytes(self))
+
+    def watch_store(self, store: Store) -> None:
+        """Its numbers are read when scraped."""
+        self.store_up.set_function(lambda: float(not store.problem))
+        self.store_owed.set_function(lambda: store.owed)
 
 
 class _Bytes:
@@ -68,18 +78,3 @@ class _Bytes:
         family.add_metric(["from_clients"], self._metrics.received)
         family.add_metric(["to_clients"], self._metrics.sent)
         yield family
-
-
-async def watch_loop(metrics: EdgeMetrics, period: float = 0.005) -> None:
-    """Measures how late a timer fires. What the process did not work meanwhile was the machine's doing, not ours.
-
-    The work of the period itself is counted with it, so that the result is too large by at most that.
-    """
-    longest = 0.0
-    while True:
-        due, worked = time.monotonic() + period, time.thread_time()
-        await asyncio.sleep(period)
-        block = min(time.monotonic() - due, time.thread_time() - worked)
-        if block > longest:
-            longest = block
-            metrics.longest_block.set(longest)

@@ -17,16 +17,21 @@ from datetime import UTC, datetime
 import msgspec
 
 from seamark_edge.edge.credentials import TOKEN
-from seamark_edge.edge.errors import Refusal, own_name
+from seamark_edge.edge.errors import Refusal, in_use, own_name
 from seamark_edge.edge.kept import KeptPlaces
 from seamark_edge.edge.registry import Registry
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Record, Store
 from seamark_edge.edge.urls import NAMED, EndpointUrl, parse_url, wildcard_above
+from seamark_edge.store.database import DatabaseAway
+from seamark_edge.store.record import Record
+from seamark_edge.store.store import Store
 from seamark_runtime.clock import timestamp
+from seamark_runtime.errors import Conflict, Exists
 from seamark_runtime.untrusted.decoding import decode_json
 
 ADDRESS, DOMAIN, LEASE = "reserved_addr", "reserved_domain", "lease"
+
+IN_USE = float("inf")  # until when a place is kept that has an endpoint here
 
 
 class Places:
@@ -66,6 +71,11 @@ class Places:
         for record in leases:
             self._give_up(self._kept.add(_owner(record), record.id))
 
+    def changed_elsewhere(self, leases: list[Record]) -> None:
+        """Places that another edge has handed out: kept as if their agents had just left."""
+        until = time.time() + self._settings.lease_seconds
+        self._until.update({lease.id: lease.body.get("until") or until for lease in leases})
+
     def token(self, url: EndpointUrl, credential: str) -> str:
         body = msgspec.json.encode([url.key, credential])
         mark = hmac.new(self._secret, body, hashlib.sha256).digest()
@@ -103,10 +113,17 @@ class Places:
             raise Refusal(
                 320, f"{url.host} is not reserved: reserve it, or take a host below {self._settings.domain}", status=403
             )
+        if credential and not self._is_known(url.key, credential):
+            self._store.require()
         if credential and self._kept_for_others_only(url, credential):
             raise Refusal(334, f"{url} is kept for an agent that may come back", status=409)
         if credential and self._below_wildcard_of_another(url, credential):
             raise Refusal(334, f"{url} is below a wildcard that is in use by another agent", status=409)
+
+    def _is_known(self, key: str, credential: str) -> bool:
+        """Whether it was reserved for this credential before: that needs no database, even if its time is over."""
+        lease = self._store.get(LEASE, key)
+        return lease is not None and credential in _owners(lease)
 
     def _kept_for_others_only(self, url: EndpointUrl, credential: str) -> bool:
         """Whether this place, or its host in another scheme, is kept for others, and this very place not for it."""
@@ -158,6 +175,7 @@ class Places:
         return credential not in owners and any(owner and self._store.get(TOKEN, owner) for owner in owners)
 
     def pick_host(self, scheme: str, port: int) -> EndpointUrl:
+        self._store.require()
         name = f"{secrets.token_hex(6)}.{self._settings.domain}"
         return EndpointUrl(scheme, name, port)
 
@@ -167,6 +185,7 @@ class Places:
         Where most of the range is free, a few tries find them; only a crowded range is looked through as a whole. If
         none is free, those that are only kept for an agent that left, the oldest first.
         """
+        self._store.require()
         now, ports = time.time(), self._settings.tcp_range
         tried = {port: self._free(port, now) for port in random.choices(ports, k=min(4 * most + 16, len(ports)))}
         found = [url for url in tried.values() if url is not None]
@@ -178,7 +197,7 @@ class Places:
     def _only_kept(self, now: float) -> list[EndpointUrl]:
         addresses = (EndpointUrl("tcp", self._settings.public_host, port) for port in self._settings.tcp_range)
         kept = {url: self._until.get(url.key, 0) for url in addresses if not self._is_taken(url)}
-        return sorted((url for url, until in kept.items() if now < until < float("inf")), key=kept.__getitem__)
+        return sorted((url for url, until in kept.items() if now < until < IN_USE), key=kept.__getitem__)
 
     def _is_taken(self, url: EndpointUrl) -> bool:
         return bool(self._registry.find(url.key) or self._store.named(ADDRESS, url.hostport))
@@ -198,28 +217,43 @@ class Places:
         self._until.update(dict.fromkeys(keys, 0.0))  # the next sweep removes them
 
     async def lease(self, url: EndpointUrl, credential: str, name: str = "") -> None:
-        before = self._store.get(LEASE, url.key)
+        """The place is in use. Refused where another edge has it."""
+        known, before = self._is_known(url.key, credential), self._store.get(LEASE, url.key)
         if before is not None:
             self._kept.discard(_owner(before), url.key)
-        self._until[url.key] = float("inf")
+        self._until[url.key] = IN_USE
         self._kept.expect(credential, self._registry.of_credential(credential))
         self._give_up(self._kept.trim(credential))
         group = self._registry.find(url.key)
         sharing = sorted(group.owners.keys() - {"", credential}) if group else []
         body = {"credential": credential, "name": name, **({"sharing": sharing} if sharing else {})}
-        await self._store.put(Record(LEASE, url.key, body, timestamp(datetime.now(UTC))))
+        record = Record(LEASE, url.key, body, timestamp(datetime.now(UTC)))
+        try:
+            await (self._store.keep(record) if known else self._store.put(record))
+        except (Exists, Conflict):
+            raise in_use(str(url)) from None
+        finally:
+            if self._store.get(LEASE, url.key) is None:
+                self._until.pop(url.key, None)
 
     async def unlease(self, url: EndpointUrl) -> None:
         """The agent left: its place is kept for it a while longer."""
         record = self._store.get(LEASE, url.key)
-        if record is not None and self._registry.find(url.key) is None:
+        if record is not None and self._until.get(url.key) == IN_USE and self._registry.find(url.key) is None:
             until = self._until[url.key] = time.time() + self._settings.lease_seconds
             self._give_up(self._kept.add(_owner(record), url.key))
-            await self._store.put(record.changed(until=until))
+            await self._store.keep(record.changed(until=until))
 
     async def sweep(self) -> None:
+        """Ends the keeping of places whose time is over; while the database is away, all of them stay."""
+        if self._store.problem:
+            return
         now = time.time()
-        over = {record.id: record for record in self._store.all(LEASE) if self._until.get(record.id, 0) <= now}
+        over = {
+            record.id: record
+            for record in self._store.all(LEASE)
+            if self._until.get(record.id, 0) <= now and self._registry.find(record.id) is None
+        }
         if not over:
             return
         self._meetings = {key: place for key, place in self._meetings.items() if place not in over}
@@ -227,7 +261,8 @@ class Places:
             if self._until.get(ident, 0) <= now:  # it was not taken meanwhile
                 self._until.pop(ident, None)
                 self._kept.discard(_owner(record), ident)
-                await self._store.remove(record)
+                with suppress(DatabaseAway):  # it is looked at again when the database answers
+                    await self._store.remove(record)
 
     def public_port(self, scheme: str) -> int:
         """The one port that endpoints of this scheme are reached at."""

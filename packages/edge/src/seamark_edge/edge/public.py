@@ -17,6 +17,7 @@ from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of
 from seamark_edge.edge.metrics import EdgeMetrics
 from seamark_edge.edge.policy import Client, Ranges
 from seamark_edge.edge.registry import MAX_HOPS, Entry, Registry
+from seamark_edge.edge.reports import ENDED, HTTP_ERROR, following
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.wire import proxy_protocol
 from seamark_edge.wire.muxado import Code, SessionClosed
@@ -287,11 +288,15 @@ class ClientConnection(Splice):
         super().data_received(data)
 
     def received(self, data: Bytes) -> None:
-        self._answered = True
+        if not self._answered:
+            self._answered = True
+            self._observed(reachable=data[: len(HTTP_ERROR)] != HTTP_ERROR)
         self._router.metrics.sent += len(data)
         super().received(data)
 
     def ended(self) -> None:
+        if not self._answered and not self._eof:
+            self._observed(reachable=False)
         if not self._answered and self._rest and self._early == [] and not self._eof:
             self._retry()  # an agent that could not reach its service ends without an answer
         else:
@@ -335,6 +340,12 @@ class ClientConnection(Splice):
         self._entry = entry
         if entry is not None:
             entry.active += 1
+
+    def _observed(self, *, reachable: bool) -> None:
+        """Of an agent that does not report what it dials, this is all that is known."""
+        entry = self._entry
+        if entry is not None and entry.agent is not None and not entry.agent.reports:
+            entry.report = following(entry.report, reachable, ENDED)
 
     @property
     def _address(self) -> str:

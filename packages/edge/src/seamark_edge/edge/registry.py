@@ -10,8 +10,10 @@ from typing import Protocol, TypeVar
 
 from seamark_edge.edge.errors import Refusal, already_online, in_use
 from seamark_edge.edge.policy import ANYWHERE, EMPTY, Policy, Ranges
+from seamark_edge.edge.reports import Report
 from seamark_edge.edge.urls import EndpointUrl, wildcard_above
 from seamark_edge.wire.muxado import Handler, Stream
+from seamark_edge.wire.tunnel import UpstreamReport
 
 K = TypeVar("K")
 
@@ -24,9 +26,13 @@ class Agent(Protocol):
 
     id: str
     gentle: bool  # this agent can't take a reset: its streams are abandoned instead
+    reports: bool  # this agent reports the result of each dial, and checks upstreams on demand
 
     def open_proxy(self, entry: Entry, client: str, handler: Handler, first: bytes) -> Stream:
         """A stream to the agent for one client's connection; raises SessionClosed if the agent takes none."""
+
+    async def check(self, entry: Entry) -> UpstreamReport:
+        """Has the agent dial the upstream of its endpoint now; of agents with `reports` only."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -53,6 +59,7 @@ class Entry:
     name: str = ""  # what the agent calls it: the same in every replica that holds it
     generation: int = 0
     active: int = 0  # connections right now
+    report: Report | None = None  # of its upstream; None: nothing is known
     opening: bool = False  # has its place, but its agent has no response yet: no connection is sent there
 
     @property

@@ -46,6 +46,8 @@ ANSWERED = {
     StreamType.UNBIND: tunnel.Outcome,
     StreamType.START_WITH_LABELS: tunnel.StartWithLabelsAnswer,
     StreamType.SERVER_INFO: tunnel.Outcome,
+    StreamType.REPORT: tunnel.Outcome,
+    StreamType.UNUSABLE: tunnel.Outcome,
 }
 
 

@@ -18,7 +18,7 @@ from seamark_edge.edge.agents import AgentConnection
 from seamark_edge.edge.binds import answer_of, checked_metadata, entry_of, labelled_url, policy_of, read_bind
 from seamark_edge.edge.checking import Checker
 from seamark_edge.edge.credentials import Credentials, limit_of, may_bind
-from seamark_edge.edge.errors import Refusal, no_address_free, over_limit
+from seamark_edge.edge.errors import Refusal, no_address_free, over_limit, store_away
 from seamark_edge.edge.failures import Failures
 from seamark_edge.edge.fairshare import FairShare
 from seamark_edge.edge.ids import new_id
@@ -26,8 +26,10 @@ from seamark_edge.edge.places import Places, TcpPorts
 from seamark_edge.edge.registry import Entry, Registry
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.shares import MAX_OWNER, Caller, RequestShares
+from seamark_edge.edge.upstreams import Upstreams
 from seamark_edge.edge.urls import EndpointUrl, parse_url
 from seamark_edge.model import share_of
+from seamark_edge.store.database import DatabaseAway
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import SessionClosed
 from seamark_edge.wire.tunnel import StreamType
@@ -77,6 +79,7 @@ class Sessions:
         self._ports = ports
         self._checker = checker
         self._metrics = failures.metrics
+        self.upstreams = Upstreams(registry)
         self._all: set[AgentConnection] = set()
         self.agents: dict[str, AgentConnection] = {}  # authenticated, by id
         self._background: set[asyncio.Task[None]] = set()
@@ -141,18 +144,25 @@ class Sessions:
             account_name="seamark",
             plan_name="self-hosted",
             window=agent.window or msgspec.UNSET,
+            reports=True if agent.reports else msgspec.UNSET,
         )
         return tunnel.AuthAnswer(client_id=client_id, extra=extra)
 
     async def bind(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
         try:
             self._budget.spend(_caller(agent, message.extra.name))
-            answer = await self._bind(agent, message)
+            answer = await self._bind_or_refuse(agent, message)
         except Refusal as refusal:
             agent.was_refused(message, refusal)
             raise
         agent.was_bound(message)
         return answer
+
+    async def _bind_or_refuse(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
+        try:
+            return await self._bind(agent, message)
+        except DatabaseAway as error:
+            raise store_away(error) from error
 
     async def _bind(self, agent: AgentConnection, message: tunnel.Bind) -> tunnel.BindAnswer:
         policy = await self._checker.policy(policy_of(message), _caller(agent, message.extra.name))
@@ -208,6 +218,11 @@ class Sessions:
     def info(self) -> tunnel.ServerInfo:
         return tunnel.ServerInfo(region=self._settings.region)
 
+    def report(self, agent: AgentConnection, message: tunnel.UpstreamReport) -> tunnel.Outcome:
+        if not self.upstreams.reported(agent, message):
+            raise Refusal(404, f"no endpoint with the id {message.id[:100]!r} in this session", status=404)
+        return tunnel.Outcome()
+
     def count(self, kind: str, outcome: str) -> None:
         self._metrics.rpcs.labels(kind, outcome).inc()
 
@@ -251,6 +266,7 @@ class Sessions:
             agent.abort()
 
     def close(self) -> None:
+        self.upstreams.close()
         for agent in list(self._all):
             agent.close()
 

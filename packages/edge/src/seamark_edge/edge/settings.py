@@ -8,9 +8,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from seamark_edge.store.address import Address, is_database
 from seamark_runtime.errors import UserError
 
 PREFIX = "SEAMARK_EDGE_"  # of the environment's variables
+NO_URL = "store is no URL of a database"
 Port = Annotated[int, Meta(ge=0, le=65535)]
 
 
@@ -20,6 +22,16 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     state: Annotated[str, Meta(description="File of the state; the CA and first secrets lie beside it")] = (
         "edge-state/edge.db"
     )
+    store: Annotated[
+        str,
+        Meta(
+            description="URL of a PostgreSQL database for the state, as in postgresql://user@host:5432/edge; the file "
+            "of the state if empty"
+        ),
+    ] = ""
+    store_password_file: Annotated[
+        str, Meta(description="File with the password of that database; PGPASSWORD or the file of PGPASSFILE if empty")
+    ] = ""
     bind: Annotated[str, Meta(description="Address that all listeners bind")] = "127.0.0.1"
     public_host: Annotated[str, Meta(description="Host in tcp:// URLs and in the agents' certificate")] = "127.0.0.1"
     domain: Annotated[str, Meta(description="Hosts below it are handed out; others are reserved first")] = (
@@ -39,7 +51,7 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         str,
         Meta(description="Directory with ca.crt, ca.key, agent-token and api-key to use; what it lacks is made here"),
     ] = ""
-    region: Annotated[str, Meta(description="The name that agents are told")] = "local"
+    region: Annotated[str, Meta(description="The name that agents receive")] = "local"
     requests_per_minute: Annotated[int, Meta(description="API requests of one key", ge=1)] = 1200
     unknown_requests_per_minute: Annotated[
         int, Meta(description="API requests of one source without a valid key", ge=1)
@@ -99,6 +111,15 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     log_level: Annotated[
         str, Meta(description="debug, info, warning or error", pattern="^(debug|info|warning|error)$")
     ] = "info"
+
+    @property
+    def database(self) -> Address | None:
+        """The database of the state; None for the file."""
+        if not self.store:
+            return None
+        if not is_database(self.store):
+            raise UserError(NO_URL, hint="write postgresql://user@host:port/database, or name a file with --state")
+        return Address(self.store, self.store_password_file)
 
     @property
     def file(self) -> Path:

@@ -19,7 +19,7 @@ from seamark_edge.forwarder.listeners import Listeners
 from seamark_edge.forwarder.metrics import ForwarderMetrics
 from seamark_edge.forwarder.routes import Route, routes
 from seamark_edge.forwarder.settings import ForwarderSettings
-from seamark_edge.wire.bindings import ConnRequest, frame
+from seamark_edge.wire.bindings import FORWARDER_ERROR, PROBED, ConnRequest, ConnResponse, frame
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.meta import Key
 from seamark_runtime.client import Client
@@ -46,6 +46,7 @@ class Forwarder:
     """Serves every BoundEndpoint of one installation.
 
     - Nothing is concluded from lists that are not there: ports open when the first list is complete.
+    - A probe of an operator is answered with what the edge's ingress reports of the far upstream.
     - A connection waits for the edge for a bounded time; what the edge refuses is reset.
     - `missing` names what stands between it and being ready.
     """
@@ -115,12 +116,12 @@ class Forwarder:
     # ---- one connection
 
     def _serve(self, route: Route) -> PodHalf:
-        return PodHalf(partial(self._opened, route), self._closed)
+        return PodHalf(partial(self._opened, route), self._closed, partial(self._probed, route))
 
     def _opened(self, route: Route, pod: PodHalf) -> None:
         self._open.add(pod)
         self.metrics.open.set(len(self._open))
-        pod.dialling = asyncio.get_running_loop().create_task(self._bring(route, pod))
+        pod.connecting = asyncio.get_running_loop().create_task(self._bring(route, pod))
 
     def _closed(self, pod: PodHalf) -> None:
         self._open.discard(pod)
@@ -143,10 +144,46 @@ class Forwarder:
             if edge is not None:
                 edge.cut()
             raise
+        except Exception:
+            log.exception("connection failed: this is a bug in Seamark", endpoint=route.name)
+            self.metrics.connections.labels("failed").inc()
+            pod.cut()
+            if edge is not None:
+                edge.cut()
         else:
             self.metrics.connections.labels("joined").inc()
-            pod.dialling = None
+            pod.connecting = None
             pod.join(edge)
+
+    def _probed(self, route: Route, pod: PodHalf) -> None:
+        if pod.connecting is not None:
+            pod.connecting.cancel()
+        other, pod.other = pod.other, None
+        if other is not None:  # the bytes of the probe came after the connection was joined
+            other.other = None
+            other.cut()
+        pod.connecting = asyncio.get_running_loop().create_task(self._probe(route, pod))
+
+    async def _probe(self, route: Route, pod: PodHalf) -> None:
+        edge: EdgeHalf | None = None
+        try:
+            async with asyncio.timeout(self.settings.forwarder_connect_seconds):
+                edge = await self._dial()
+                assert edge.transport is not None
+                edge.transport.write(frame(ConnRequest(route.host, route.port, probe=True)))
+                answer = await edge.answer
+            self._keep_session(edge)
+        except (OSError, TimeoutError, ssl.SSLError) as error:
+            message = "the edge did not answer in time" if isinstance(error, TimeoutError) else str(error)
+            answer = ConnResponse(error_code=FORWARDER_ERROR, error_message=message[:500])
+        finally:
+            if edge is not None:
+                edge.cut()
+        self.metrics.connections.labels("probed").inc()
+        pod.connecting = None
+        if pod.transport is not None:
+            pod.transport.write(PROBED + frame(answer))
+            pod.transport.close()
 
     async def _dial(self) -> EdgeHalf:
         context, ingress = self._credentials(), self._ingress
@@ -167,12 +204,15 @@ class Forwarder:
             self.metrics.unidentified.inc()
         edge.transport.write(frame(ConnRequest(route.host, route.port, identity)))
         answer = await edge.answer
+        self._keep_session(edge)
+        if answer.error_code:
+            raise Refused(f"{answer.error_code}: {answer.error_message}")
+
+    def _keep_session(self, edge: EdgeHalf) -> None:
         context = self._context[1] if self._context is not None else None
         if context is not None and edge.transport is not None:
             resumed = context.keep(edge.transport.get_extra_info("ssl_object"))
             self.metrics.resumed.inc(resumed)
-        if answer.error_code:
-            raise Refused(f"{answer.error_code}: {answer.error_message}")
 
     # ---- the way to the edge
 

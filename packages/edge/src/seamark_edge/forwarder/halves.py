@@ -3,87 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from collections.abc import Callable
-from typing import cast
 
-from seamark_edge.wire.bindings import ConnResponse, PreambleError, PreambleReader
+from seamark_edge.wire.bindings import PROBE, ConnResponse, PreambleError, PreambleReader
 from seamark_edge.wire.muxado.frames import Bytes
 from seamark_edge.wire.splice import Buffered
+from seamark_runtime.joined import Accepted, Joined
 
-HIGH_WATER = 512 * 1024
-MOST_EARLY = 256 * 1024
 QUIET = 1.0  # seconds without a byte after which a connection is over whose Pod has ended, or half-closed, its side
-RESET = struct.pack("ii", 1, 0)  # linger for no time at all
 
 
-class Half(Buffered):
-    """One of the two connections.
+class Half(Joined, Buffered):
+    """One of the two connections."""
 
-    - What comes in here goes out at the other one; a connection that does not drain stops the other's reading.
-    - When one is lost, the other is closed after what is under way was sent; a broken one breaks it, so that a
-      cut-off answer never looks complete.
-    """
+    HIGH_WATER = 512 * 1024
 
     def __init__(self) -> None:
-        self.transport: asyncio.Transport | None = None
-        self.other: Half | None = None
+        super().__init__()
         self.gone = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        self.transport.set_write_buffer_limits(high=HIGH_WATER)
 
     def data_received(self, data: Bytes) -> None:
         if self.other is not None and self.other.transport is not None:
             self.other.transport.write(bytes(data))  # the buffer is used again at once
 
-    def pause_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None and not self.other.transport.is_closing():
-            self.other.transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None and not self.other.transport.is_closing():
-            self.other.transport.resume_reading()
-
     def connection_lost(self, exc: Exception | None) -> None:
-        self.transport, self.gone = None, True
-        if self.other is not None:
-            self.other.other_lost(broken=exc is not None)
-
-    def other_lost(self, *, broken: bool) -> None:
-        if self.transport is None or self.transport.is_closing():
-            return
-        if broken:
-            self.cut()
-        else:
-            self.transport.close()
-
-    def cut(self) -> None:
-        """End with a reset: the peer can't take what it got for all there was."""
-        if self.transport is None:
-            return
-        raw = self.transport.get_extra_info("socket")
-        if raw is not None and not self.transport.is_closing():
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        self.transport.abort()
+        self.gone = True
+        super().connection_lost(exc)
 
 
-class PodHalf(Half):
+class PodHalf(Half, Accepted):
     """A Pod's connection. What it says before the edge has taken it is kept, up to a bound.
 
+    - Where the first bytes are a probe, `probed` is called, and they go nowhere else.
     - A Pod that has half-closed its connection still gets everything that is sent to it. TLS has no half-close to
       pass on:
       when nothing has come for a second, the whole connection is closed.
     """
 
-    def __init__(self, opened: Callable[[PodHalf], None], closed: Callable[[PodHalf], None]) -> None:
+    MOST_EARLY = 256 * 1024
+
+    def __init__(
+        self,
+        opened: Callable[[PodHalf], None],
+        closed: Callable[[PodHalf], None],
+        probed: Callable[[PodHalf], None] = lambda _: None,
+    ) -> None:
         super().__init__()
         self._opened = opened
         self._closed = closed
-        self._early = bytearray()
-        self.dialling: asyncio.Task[None] | None = None
+        self._probed = probed
+        self._first = True  # nothing has come yet
         self.taken = 0  # bytes that came for the Pod
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -91,12 +60,14 @@ class PodHalf(Half):
         self._opened(self)
 
     def data_received(self, data: Bytes) -> None:
+        first, self._first = self._first, False
+        if first and bytes(data) == PROBE:
+            self._probed(self)
+            return
         if self.other is not None:
             super().data_received(data)
             return
-        self._early += data
-        if self.transport is not None and len(self._early) >= MOST_EARLY:
-            self.transport.pause_reading()
+        self.keep(data)
 
     def eof_received(self) -> bool:
         asyncio.get_running_loop().call_later(QUIET, self._quiet, self.taken)
@@ -112,22 +83,16 @@ class PodHalf(Half):
 
     def join(self, edge: EdgeHalf) -> None:
         """The edge has taken the connection: what came early goes out now."""
-        if self.transport is None or edge.transport is None:
+        if not self.joined(edge) or self.transport is None or edge.transport is None:
             edge.other_lost(broken=True)
             self.other_lost(broken=True)
             return
-        self.other, edge.other = edge, self
-        if self._early:
-            edge.transport.write(bytes(self._early))
-            self._early.clear()
         if edge.rest:
             self.transport.write(edge.rest)
         edge.transport.resume_reading()
         self.transport.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.dialling is not None:
-            self.dialling.cancel()
         super().connection_lost(exc)
         self._closed(self)
 

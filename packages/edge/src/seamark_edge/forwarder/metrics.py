@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from seamark_runtime.loopwatch import LoopWatch
+
 
 class ForwarderMetrics:
     """The counters of one forwarder, on a registry of its own."""
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
+        self.loop = LoopWatch(registry)
         self.connections = Counter(
             "seamark_forwarder_connections", "Connections of Pods by how they began", ["outcome"], registry=registry
         )

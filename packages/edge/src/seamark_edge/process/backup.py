@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from seamark_edge.edge.store import MIGRATIONS
 from seamark_edge.process.server import own
+from seamark_edge.store.schema import missing
+from seamark_edge.store.sqlite import MIGRATIONS
 from seamark_runtime.errors import UserError
 
 
@@ -63,8 +64,7 @@ def records(copy: Path) -> int:
         raise UserError(f"{copy} is no state of an edge ({error})") from None
     if sound != "ok":
         raise UserError(f"{copy} is damaged ({sound})", hint="use another copy")
-    if version > len(MIGRATIONS):
-        raise UserError(f"{copy} has schema version {version}, this program knows {len(MIGRATIONS)}", hint="upgrade it")
+    missing(str(copy), version, len(MIGRATIONS))
     return int(count)
 
 

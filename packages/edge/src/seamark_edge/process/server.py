@@ -18,6 +18,7 @@ from seamark_edge.edge.authority import Authority
 from seamark_edge.edge.certificates import Certificates, PairOnDisk
 from seamark_edge.edge.checking import Checker
 from seamark_edge.edge.credentials import KEY, TOKEN, Credentials
+from seamark_edge.edge.errors import AWAY
 from seamark_edge.edge.failures import Failures
 from seamark_edge.edge.fairshare import FairShare
 from seamark_edge.edge.http import HttpServer, open_to_all
@@ -25,17 +26,20 @@ from seamark_edge.edge.ids import digest
 from seamark_edge.edge.ingress import IngressConnection
 from seamark_edge.edge.limits import ConnectionLimit, Slot, within
 from seamark_edge.edge.listeners import Listener, http_listener, secured_listener, server_listener, tls_listener
-from seamark_edge.edge.metrics import EdgeMetrics, watch_loop
-from seamark_edge.edge.places import Places, TcpPorts
+from seamark_edge.edge.metrics import EdgeMetrics
+from seamark_edge.edge.places import LEASE, Places, TcpPorts
 from seamark_edge.edge.public import PublicConnection, Router
 from seamark_edge.edge.registry import Registry
 from seamark_edge.edge.sessions import Sessions
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Store
 from seamark_edge.rest.app import Api
 from seamark_edge.rest.base import Office
 from seamark_edge.rest.operators import OPERATOR, endpoint_for
 from seamark_edge.rest.ranges import RangesOf
+from seamark_edge.store.database import DatabaseAway
+from seamark_edge.store.opening import open_database, open_file
+from seamark_edge.store.record import Key, Record
+from seamark_edge.store.store import Store
 from seamark_edge.wire.files import allowed_files
 from seamark_runtime.errors import UserError
 from seamark_runtime.health import change_level
@@ -52,16 +56,31 @@ class Edge:
 
     - After `start` every listener that the settings name accepts, and what the state holds is online.
     - `drain` stops accepting and lets open connections end by themselves, up to the deadline; then `stop` ends all.
-    - One process owns the state: a second one on the same file is refused.
+    - One process owns the state: a second one on the same file, or database, is refused.
     """
 
-    def __init__(self, settings: EdgeSettings, metrics: CollectorRegistry | None = None) -> None:
+    @classmethod
+    async def opened(cls, settings: EdgeSettings) -> Edge:
+        """An edge on the store that the settings name."""
+        address = settings.database
+        if address is None:
+            return cls(settings)
+        store = await open_database(address)
+        try:
+            return cls(settings, store)
+        except BaseException:
+            await store.close()
+            raise
+
+    def __init__(self, settings: EdgeSettings, store: Store | None = None) -> None:
+        """On this store; by default on the file of the settings."""
         if not settings.tcp_range:
             raise UserError(f"tcp_ports is {settings.tcp_ports!r}", hint="the range is empty")
         self.settings = settings
-        self._lock = own(settings.file)
-        self.store = Store(settings.file)
-        self.metrics = EdgeMetrics(metrics or CollectorRegistry())
+        self._lock = own(settings.file) if store is None else None
+        self.store = open_file(settings.file) if store is None else store
+        self.metrics = EdgeMetrics(CollectorRegistry())
+        self.metrics.watch_store(self.store)
         self.failures = Failures(self.metrics)
         self.authority = Authority(self.store, Path(settings.given) if settings.given else None)
         self.credentials = Credentials(self.store)
@@ -97,6 +116,7 @@ class Edge:
             self.share,
         )
         self.api = Api(self.office, self.metrics, self.failures)
+        self.store.changed_elsewhere = self._changed_elsewhere
         self._certificates = Certificates(self.store, self.authority)
         self._pair = _pair(settings)
         self._listeners: list[Listener] = []
@@ -107,9 +127,7 @@ class Edge:
     async def start(self) -> None:
         settings = self.settings
         self.failures.watch(asyncio.get_running_loop())
-        (settings.directory / "ca.pem").write_bytes(self.authority.ca_pem)
-        await self._first_secrets()
-        await self.api.restore()
+        await self._restore()
         agents = self._slots(settings.agent_connections_per_source, settings.agent_connections, AGENTS_SHARE)
         self._open_listener(
             secured_listener(
@@ -129,9 +147,33 @@ class Edge:
         await self._serve(self.api.app(), settings.api_port, context, API_SHARE)
         if settings.ops_port:
             await self._serve(self._ops(), settings.ops_port, None, OPS_SHARE)
-        self._beside = [asyncio.create_task(self._sweep()), asyncio.create_task(watch_loop(self.metrics))]
+        beside = (self._sweep(), self.store.watch(), self.metrics.loop.run())
+        self._beside = [asyncio.create_task(work) for work in beside]
         self.ready = True
-        log.info("edge started", agents=settings.agent_port, api=settings.api_port, state=settings.state)
+        log.info(
+            "edge started",
+            agents=settings.agent_port,
+            api=settings.api_port,
+            state=str(settings.database or settings.state),
+        )
+
+    def _write_authority(self) -> None:
+        file = self.settings.directory / "ca.pem"
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.write_bytes(self.authority.ca_pem)
+        except OSError as error:
+            raise UserError(f"{file} can't be written", hint=error.strerror or str(error)) from error
+
+    async def _restore(self) -> None:
+        """What the state has is in effect, and what it lacks at the first start is made."""
+        try:
+            await self.store.settle()
+            self._write_authority()
+            await self._first_secrets()
+            await self.api.restore()
+        except DatabaseAway as error:
+            raise UserError("the state can't be written", hint=error.message) from error
 
     async def drain(self) -> None:
         """Accept nothing new, and wait until open connections have ended or the time is up."""
@@ -162,8 +204,9 @@ class Edge:
         await asyncio.sleep(0)  # let the transports say goodbye
         await self.sessions.settle()
         self.checker.close()
-        self.store.close()
-        os.close(self._lock)
+        await self.store.close()
+        if self._lock is not None:
+            os.close(self._lock)
 
     def reload(self) -> None:
         """Take up exchanged certificate files at once."""
@@ -185,6 +228,13 @@ class Edge:
                 with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
                     file.write(made + "\n")
 
+    def _changed_elsewhere(self, added: list[Record], gone: list[Key]) -> None:
+        """While this edge could not reach the database, another one has changed it."""
+        self.places.changed_elsewhere([record for record in added if record.kind == LEASE])
+        for kind, ident in gone:
+            if kind == TOKEN:
+                self.sessions.revoke(ident)
+
     def _tcp_client(self, port: int) -> PublicConnection:
         return PublicConnection(self.router, f"tcp://{self.settings.public_host}:{port}")
 
@@ -197,6 +247,7 @@ class Edge:
                 self.router,
                 lambda mark: self.store.named(OPERATOR, mark),
                 lambda operator, url: endpoint_for(self.office, operator, url),
+                self.sessions.upstreams.confirm,
                 slot,
             )
 
@@ -232,7 +283,10 @@ class Edge:
             return web.Response(text="ok\n")
 
         async def ready(_: web.Request) -> web.Response:
-            return web.Response(text="ready\n" if self.ready else "draining\n", status=200 if self.ready else 503)
+            if not self.ready:
+                return web.Response(text="draining\n", status=503)
+            # Ready all the same: what is reserved is served, and would not be without this edge.
+            return web.Response(text=f"ready, but {AWAY}\n" if self.store.problem else "ready\n")
 
         app = web.Application(middlewares=[open_to_all])
         app.router.add_get("/metrics", metrics)
@@ -271,8 +325,11 @@ def own(state: Path) -> int:
     """A lock on the state, held as long as the process lives: one replica, by construction."""
     import fcntl  # noqa: PLC0415  # not on every platform that the rest of the package imports on
 
-    state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    handle = os.open(f"{state}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(f"{state}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UserError(f"{state} can't be used", hint=error.strerror or str(error)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from seamark_edge.edge.credentials import KEY, TOKEN
 from seamark_edge.edge.errors import invalid
-from seamark_edge.edge.store import Record
 from seamark_edge.rest.base import MAX_LIST, Body, Resource, read, set_fields
+from seamark_edge.store.record import Record
 
 MAX_RULE = 300
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]

@@ -11,10 +11,10 @@ from aiohttp import web
 
 from seamark_edge.edge.checking import api_caller
 from seamark_edge.edge.credentials import Budget
-from seamark_edge.edge.errors import Refusal, invalid, not_found
+from seamark_edge.edge.errors import Refusal, invalid, not_found, store_away
 from seamark_edge.edge.expressions import filters
 from seamark_edge.edge.failures import Failures
-from seamark_edge.edge.http import prove, refuse_encoded
+from seamark_edge.edge.http import REFUSING, prove, refuse_encoded
 from seamark_edge.edge.ids import is_id, new_id
 from seamark_edge.edge.limits import source_of
 from seamark_edge.edge.metrics import EdgeMetrics
@@ -26,6 +26,7 @@ from seamark_edge.rest.endpoints import Endpoints, TunnelSessions
 from seamark_edge.rest.operators import KubernetesOperators
 from seamark_edge.rest.ranges import IpPolicies, IpPolicyRules
 from seamark_edge.rest.reserved import ReservedAddrs, ReservedDomains, TlsCertificates
+from seamark_edge.store.database import DatabaseAway
 from seamark_runtime.errors import Exists
 from seamark_runtime.requestlog import CLIENT_ERRORS
 from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
@@ -72,6 +73,7 @@ class Api:
 
     def app(self) -> web.Application:
         app = web.Application(client_max_size=LIMITS.size, middlewares=[self._guard])
+        app[REFUSING] = self._late
         app.router.add_route("*", "/{resource}", self._collection)
         app.router.add_route("*", "/{resource}/{id}", self._item)
         app.router.add_route("*", "/{resource}/{id}/{sub}", self._sub)
@@ -81,12 +83,12 @@ class Api:
     async def _guard(
         self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        resource = "/" + request.match_info.get("resource", "")
-        label = resource.strip("/") if resource in self._resources else "other"
         try:
             answer = await self._office.share.paced(self._admit(request), _awaited(handler(request)))
         except Refusal as refusal:
             answer = self._refused(refusal)
+        except DatabaseAway as error:
+            answer = self._refused(store_away(error))
         except Exists as error:
             answer = self._refused(Refusal(409, error.message, status=409))
         except web.HTTPException as error:
@@ -96,9 +98,18 @@ class Api:
         except Exception as error:
             self._failures.report("api", error)
             answer = self._refused(Refusal(500, "internal error", status=500))
-        method = request.method if request.method in METHODS else "other"
-        self._metrics.requests.labels(label, method, str(answer.status)).inc()
+        self._count(request, answer.status)
         return answer
+
+    def _late(self, request: web.Request, refusal: Refusal) -> web.Response:
+        self._count(request, refusal.status)
+        return self._refused(refusal)
+
+    def _count(self, request: web.Request, status: int) -> None:
+        resource = "/" + request.match_info.get("resource", "")
+        label = resource.strip("/") if resource in self._resources else "other"
+        method = request.method if request.method in METHODS else "other"
+        self._metrics.requests.labels(label, method, str(status)).inc()
 
     def _admit(self, request: web.Request) -> str:
         """In whose turn the request is answered."""
@@ -141,6 +152,8 @@ class Api:
         if request.method == "DELETE" and resource.deletes:
             await resource.delete(ident)
             return web.Response(status=204)
+        if isinstance(resource, Endpoints) and (request.method, ident) == ("POST", "check"):
+            return self._respond(request, await resource.check_all(await body_of(request)))
         raise web.HTTPMethodNotAllowed(request.method, ["GET", "PATCH", "DELETE"])
 
     async def _sub(self, request: web.Request) -> web.Response:
@@ -148,6 +161,8 @@ class Api:
         if isinstance(resource, KubernetesOperators) and sub == "bound_endpoints" and request.method == "GET":
             bound = {view["id"]: view for view in await resource.bound(ident)}
             return await self._page(request, "endpoints", list(bound), bound.__getitem__)
+        if isinstance(resource, Endpoints) and sub == "check" and request.method == "POST":
+            return self._respond(request, await resource.check(ident))
         if isinstance(resource, TunnelSessions) and request.method == "POST":
             await resource.command(ident, sub)
             return web.Response(status=204)

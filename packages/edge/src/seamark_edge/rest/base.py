@@ -22,7 +22,8 @@ from seamark_edge.edge.places import Places, TcpPorts
 from seamark_edge.edge.registry import Registry
 from seamark_edge.edge.sessions import Sessions
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.edge.store import Record, Store
+from seamark_edge.store.record import Record
+from seamark_edge.store.store import Store
 from seamark_runtime.clock import timestamp
 
 MAX_DESCRIPTION = 255

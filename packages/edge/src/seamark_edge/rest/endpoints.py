@@ -16,9 +16,9 @@ from seamark_edge.edge.ids import new_id
 from seamark_edge.edge.places import ADDRESS, DOMAIN
 from seamark_edge.edge.policy import Policy
 from seamark_edge.edge.registry import Entry
-from seamark_edge.edge.store import Record
 from seamark_edge.edge.urls import EndpointUrl, binding_of, parse_url
 from seamark_edge.rest.base import Body, Office, Resource, now, read, ref, set_fields
+from seamark_edge.store.record import Record
 from seamark_edge.wire.muxado import SessionClosed
 from seamark_edge.wire.tunnel import StreamType
 from seamark_runtime.clock import timestamp
@@ -26,6 +26,7 @@ from seamark_runtime.clock import timestamp
 log = structlog.get_logger(__name__)
 
 CLOUD = "endpoint"
+MAX_CHECKED = 100  # endpoints whose upstreams are dialled for one request
 
 
 class EndpointBody(Body, frozen=True, kw_only=True):
@@ -70,7 +71,12 @@ def endpoint_view(office: Office, entry: Entry) -> dict[str, Any]:
         "principal": ref("/credentials", entry.credential) if entry.credential else None,
         "edge": None,
         "tunnel": None,
+        "seamark_upstream": office.sessions.upstreams.view(entry),
     }
+
+
+class CheckBody(Body, frozen=True, kw_only=True):
+    ids: list[str]
 
 
 class Endpoints(Resource):
@@ -94,6 +100,7 @@ class Endpoints(Resource):
             raise invalid("endpoints of the type 'cloud' are made here; agents bring their own")
         if not body.url:
             raise invalid("url is missing")
+        self.store.require()
         record = Record(CLOUD, new_id("ep"), set_fields(body), now())
         entry = self.entry(record, await self._policy(record))
         await self.open(entry)
@@ -105,6 +112,7 @@ class Endpoints(Resource):
         return self.view(record.id)
 
     async def update(self, ident: str, raw: Any) -> dict[str, Any]:
+        self.store.require()
         body = read(raw, EndpointBody)
         record, old = self._stored(ident)
         changed = record.changed(**set_fields(body))
@@ -114,17 +122,27 @@ class Endpoints(Resource):
             changed = record.changed(**set_fields(body))
             policy = await self._policy(changed)
         entry = self.entry(changed, policy)
-        moved = entry.url.key != old.url.key
         self.office.registry.remove(old)
         try:
             await self.open(entry)
         except BaseException:
             self.office.registry.add(old, restored=True)
             raise
-        if moved and old.public and old.url.scheme == "tcp" and not self.office.registry.find(old.url.key):
-            self.office.ports.close(old.url.port)
-        await self.store.put(changed)
+        try:
+            await self.store.put(changed)
+        except BaseException:
+            if self.office.registry.entries.get(ident) is entry:  # no other request has changed it meanwhile
+                self.office.registry.remove(entry)
+                self.office.registry.add(old, restored=True)
+            self._close_port(entry)
+            raise
+        self._close_port(old)
         return self.view(ident)
+
+    def _close_port(self, entry: Entry) -> None:
+        """Of an endpoint that left its place."""
+        if entry.public and entry.url.scheme == "tcp" and not self.office.registry.find(entry.url.key):
+            self.office.ports.close(entry.url.port)
 
     def _stored(self, ident: str) -> tuple[Record, Entry]:
         record, entry = self.store.get(CLOUD, ident), self.office.registry.entries.get(ident)
@@ -141,10 +159,26 @@ class Endpoints(Resource):
         if entry is not None and entry.agent is not None:
             self.office.sessions.stop_tunnel(entry, "the endpoint was deleted through the API")
             return
-        record = self.record(ident)
-        if entry is not None:
+        await self.store.remove(self.record(ident))
+        if (entry := self.office.registry.entries.get(ident)) is not None:
             self.office.sessions.take_offline(entry)
-        await self.store.remove(record)
+
+    async def check(self, ident: str) -> dict[str, Any]:
+        """Has the agents behind it dial now."""
+        entry = self.office.registry.entries.get(ident)
+        if entry is None:
+            raise not_found(self.what, ident[:100])
+        return await self.office.sessions.upstreams.check(entry)
+
+    async def check_all(self, raw: Any) -> dict[str, Any]:
+        """The same for several endpoints. One that is not online is left out of the answer."""
+        idents = dict.fromkeys(read(raw, CheckBody).ids)
+        if len(idents) > MAX_CHECKED:
+            raise invalid(f"ids has more than {MAX_CHECKED} endpoints")
+        entries = [entry for ident in idents if (entry := self.office.registry.entries.get(ident)) is not None]
+        reports = await asyncio.gather(*(self.office.sessions.upstreams.check(entry) for entry in entries))
+        found = [{"id": entry.id, "seamark_upstream": report} for entry, report in zip(entries, reports, strict=True)]
+        return {"endpoints": found}
 
     def entry(self, record: Record, policy: Policy) -> Entry:
         """The live endpoint for what was stored; refuses what can't be carried out."""

@@ -11,10 +11,10 @@ from seamark_edge.edge.errors import invalid
 from seamark_edge.edge.expressions import Selectors, check_selectors, selecting
 from seamark_edge.edge.ids import new_id
 from seamark_edge.edge.registry import Entry, kubernetes_place
-from seamark_edge.edge.store import Record
 from seamark_edge.edge.urls import EndpointUrl
 from seamark_edge.rest.base import Body, Office, Resource, now, read, set_fields, sliced
 from seamark_edge.rest.endpoints import endpoint_view
+from seamark_edge.store.record import Record
 from seamark_runtime.cel import Meter
 from seamark_runtime.clock import timestamp
 

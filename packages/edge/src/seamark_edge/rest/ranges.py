@@ -6,8 +6,9 @@ from typing import Any
 
 from seamark_edge.edge.errors import invalid
 from seamark_edge.edge.policy import Ranges, network
-from seamark_edge.edge.store import Record, Store
 from seamark_edge.rest.base import Body, Resource, read, ref, set_fields
+from seamark_edge.store.record import Record
+from seamark_edge.store.store import Store
 
 POLICY, RULE = "ip_policy", "ip_policy_rule"
 

@@ -15,9 +15,9 @@ from seamark_edge.edge.checking import api_caller
 from seamark_edge.edge.errors import Refusal, invalid, no_address_free, own_name
 from seamark_edge.edge.keypairs import BadPair
 from seamark_edge.edge.places import ADDRESS, DOMAIN
-from seamark_edge.edge.store import Record
 from seamark_edge.edge.urls import check_host
 from seamark_edge.rest.base import Body, Resource, read, ref, set_fields
+from seamark_edge.store.record import Record
 from seamark_runtime.clock import timestamp
 from seamark_runtime.errors import Exists
 

@@ -2,6 +2,11 @@
 
 A frame is a 16-bit little-endian length and a protobuf message. The two messages are small and fixed, so they are
 coded by hand; unknown fields are skipped, and anything that is not protobuf raises `PreambleError`.
+
+Probes are ours. An operator sends `PROBE` to a forwarder in place of a Pod's first bytes; the forwarder sends a request
+with `probe` to the edge, and returns `PROBED` and the framed response. The edge joins nothing: its response has the
+state of the far upstream. An edge that does not know probes handles the request as a connection, and its
+response has no such state.
 """
 
 from __future__ import annotations
@@ -10,6 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MAX_MESSAGE = 0xFFFF
+PROBE = b"\x00\xffseamark probe 1\r\n\x00"  # begins like no protocol of a Pod
+PROBED = b"\x00\xffseamark probed 1\r\n\x00"
+ACCEPTED, NOT_ACCEPTED, NOT_CONFIRMED = "accepted", "not accepted", "not confirmed"  # states of a far upstream
+FORWARDER_ERROR = "forwarder"  # the error code of a forwarder that did not reach the edge
+_PROBE_FIELD, _STATE_FIELD, _DETAIL_FIELD = 5301, 5301, 5302  # far from the fields that the cloud's protocol has
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -30,9 +40,10 @@ class ConnRequest:
     host: str = ""
     port: int = 0
     pod: PodIdentity | None = None
+    probe: bool = False
 
     def encode(self) -> bytes:
-        out = _text(1, self.host) + _number(2, self.port)
+        out = _text(1, self.host) + _number(2, self.port) + _number(_PROBE_FIELD, int(self.probe))
         if self.pod is not None:
             pod = _text(1, self.pod.uid) + _text(2, self.pod.name) + _text(3, self.pod.namespace)
             for key, value in self.pod.annotations.items():
@@ -42,7 +53,7 @@ class ConnRequest:
 
     @classmethod
     def decode(cls, data: bytes) -> ConnRequest:
-        host, port, pod = "", 0, None
+        host, port, pod, probe = "", 0, None, False
         for number, value in _fields(data):
             if number == 1:
                 host = _string(value)
@@ -50,7 +61,9 @@ class ConnRequest:
                 port = _integer(value)
             elif number == 3:
                 pod = _pod(_blob(value))
-        return cls(host, port, pod)
+            elif number == _PROBE_FIELD:
+                probe = bool(_integer(value))
+        return cls(host, port, pod, probe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +73,26 @@ class ConnResponse:
     error_code: str = ""
     error_message: str = ""
     notices: tuple[str, ...] = ()
+    upstream: str = ""  # the state of the far upstream, in the response to a probe
+    detail: str = ""  # why it is not ACCEPTED
 
     def encode(self) -> bytes:
         out = _text(1, self.endpoint_id) + _text(2, self.proto)
         out += _text(3, self.error_code) + _text(4, self.error_message)
-        return out + b"".join(_bytes(5, _text(1, notice)) for notice in self.notices)
+        out += b"".join(_bytes(5, _text(1, notice)) for notice in self.notices)
+        return out + _text(_STATE_FIELD, self.upstream) + _text(_DETAIL_FIELD, self.detail)
 
     @classmethod
     def decode(cls, data: bytes) -> ConnResponse:
-        texts = {1: "", 2: "", 3: "", 4: ""}
+        texts = {1: "", 2: "", 3: "", 4: "", _STATE_FIELD: "", _DETAIL_FIELD: ""}
         notices: list[str] = []
         for number, value in _fields(data):
             if number in texts:
                 texts[number] = _string(value)
             elif number == 5:
                 notices.append("".join(_string(inner) for n, inner in _fields(_blob(value)) if n == 1))
-        return cls(texts[1], texts[2], texts[3], texts[4], tuple(notices))
+        state, detail = texts[_STATE_FIELD], texts[_DETAIL_FIELD]
+        return cls(texts[1], texts[2], texts[3], texts[4], tuple(notices), state, detail)
 
 
 def frame(message: ConnRequest | ConnResponse) -> bytes:

@@ -1,22 +1,21 @@
 """Joins a connection and a muxado stream, both ways, at the pace of the slower side.
 
 The connection's transport is passed in by the loop; this file opens nothing and waits for nothing. It is a protocol
-because a StreamReader costs three times the CPU on a data path.
+because a StreamReader costs three times the CPU on a data path. It is no `Joined`: a stream has no transport, and its
+pace is credit, which its peer gives by the byte.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 import threading
 import time
 from typing import Protocol, cast
 
 from seamark_edge.wire.muxado import Code
 from seamark_edge.wire.muxado.frames import Bytes
+from seamark_runtime.joined import reset
 
-RESET = struct.pack("ii", 1, 0)  # linger for no time at all
 SMALL_READ, LARGE_READ = 256, 256 * 1024  # bytes of one read from a TLS connection
 SLOW_READ = 0.0008  # seconds
 
@@ -138,11 +137,7 @@ class Splice(asyncio.BaseProtocol):
 
     def cut(self) -> None:
         """End the connection with a reset, so that the peer can't take what it got for all there was."""
-        if self.transport is not None:
-            raw = self.transport.get_extra_info("socket")
-            if raw is not None and not self.transport.is_closing():
-                raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-            self.transport.abort()
+        reset(self.transport)
 
     @property
     def secure(self) -> bool:

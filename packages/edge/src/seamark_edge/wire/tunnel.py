@@ -37,6 +37,9 @@ class StreamType(IntEnum):
     START_WITH_LABELS = 7
     SERVER_INFO = 8
     STOP_TUNNEL = 9
+    CHECK = 0x53000001  # ours, of the edge: dial an upstream now; sent to agents that know it
+    REPORT = 0x53000002  # ours, of the agent: the result of dialling an upstream; sent to edges that know it
+    UNUSABLE = 0x53000003  # ours, of the agent: why it can't hold an endpoint; sent to edges that know it
     HEARTBEAT = 0xFFFFFFFF
 
 
@@ -70,6 +73,7 @@ class AuthExtra(Message, frozen=True, kw_only=True):
     window: Int64 | msgspec.UnsetType = (
         msgspec.UNSET
     )  # ours: bytes that may be under way per stream, if both sides know
+    reports: bool | msgspec.UnsetType = msgspec.UNSET  # ours: it dials an upstream when asked, and reports the result
 
     @property
     def token(self) -> str:
@@ -91,6 +95,7 @@ class AuthAnswerExtra(Message, frozen=True, kw_only=True):
     plan_name: str = ""
     banner: str = ""
     window: Int64 | msgspec.UnsetType = msgspec.UNSET
+    reports: bool | msgspec.UnsetType = msgspec.UNSET  # ours: reports about upstreams are accepted
 
 
 class AuthAnswer(Message, frozen=True, kw_only=True):
@@ -152,6 +157,30 @@ class Outcome(Message, frozen=True, kw_only=True):
     """The answer to what has no result of its own: empty is success."""
 
     error: str = ""
+
+
+class CheckUpstream(Message, frozen=True, kw_only=True):
+    """Asks an agent to dial the upstream of this bind."""
+
+    id: str = ""
+
+
+class UpstreamReport(Message, frozen=True, kw_only=True):
+    """Whether the upstream of this bind accepted a connection, and why not."""
+
+    id: str = ""
+    reachable: bool = False
+    detail: str = ""
+    error: str = ""
+
+
+class UnusableEndpoint(Message, frozen=True, kw_only=True):
+    """Why the agent can't hold an endpoint as its owner wants it. An empty message: nothing is wrong any more."""
+
+    name: str = ""
+    url: str = ""
+    generation: Int64 = 0
+    message: str = ""
 
 
 class ServerInfo(Message, frozen=True, kw_only=True):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from seamark_edge.dataplane.model import MOST_PATTERN
 from seamark_runtime.api.meta import Key
 
 KEEPALIVE = "30s"
 TYPE = "type.googleapis.com/envoy.extensions."
+LIMITS = {"re2.max_program_size.error_level": MOST_PATTERN}  # by default 100, which is less than `/[a-z0-9]{1,63}` has
 
 
 def bootstrap(gateway: Key | None, upstream: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +39,16 @@ def bootstrap(gateway: Key | None, upstream: dict[str, Any]) -> dict[str, Any]:
             "lds_config": source,
         },
         "static_resources": {"clusters": [cluster]},
+        "layered_runtime": {"layers": [{"name": "limits", "static_layer": LIMITS}]},
     }
+
+
+def reconnecting_soon(config: dict[str, Any]) -> dict[str, Any]:
+    """The bootstrap of an Envoy on the machine of its xDS server, which it then finds again within a second or two."""
+    for service in config["dynamic_resources"]["ads_config"]["grpc_services"]:
+        pauses = {"base_interval": "0.2s", "max_interval": "1s"}
+        service["envoy_grpc"]["retry_policy"] = {"retry_back_off": pauses}
+    return config
 
 
 def by_socket(path: str) -> dict[str, Any]:

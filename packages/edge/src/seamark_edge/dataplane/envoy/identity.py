@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from seamark_runtime.api.meta import Key
+from seamark_runtime.reach import forbidden
 
 PREFIX = "seamark://gateway/"
 URI_NAMES = "peer_uri"  # gRPC's name for the URIs of the peer's certificate, which its TLS has verified
@@ -42,10 +43,14 @@ def of_certificate(authentication: Mapping[str, Iterable[bytes]]) -> Identity | 
 
 
 def of_node(node: str) -> tuple[Key, str]:
-    """What an Envoy says in its node id, `namespace/name` or `namespace/name/address`: its Gateway and its address."""
+    """What an Envoy reports in its node id, `namespace/name` or `namespace/name/address`: its Gateway and its address.
+
+    The address is the one that we probe: where no tenant may lead us, it counts as none.
+    """
     namespace, _, rest = node.partition("/")
     name, _, host = rest.partition("/")
     try:
-        return Key(namespace, name), str(ipaddress.ip_address(host))
+        address = str(ipaddress.ip_address(host))
     except ValueError:
-        return Key(namespace, name), ""
+        address = ""
+    return Key(namespace, name), "" if forbidden(address) else address

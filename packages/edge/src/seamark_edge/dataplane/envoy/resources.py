@@ -19,7 +19,7 @@ from envoy.extensions.transport_sockets.tls.v3 import common_pb2, secret_pb2, tl
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from seamark_edge.dataplane.envoy import routes
-from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, packed, seconds
+from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, GatewayTable, packed, seconds
 from seamark_edge.dataplane.model import Chain, ClientTls, Cluster, Endpoints, Listener, Secret, ServerTls, Snapshot
 
 TYPE = "type.googleapis.com/"
@@ -35,6 +35,10 @@ SYSTEM_AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 MANY = 1 << 20  # what Envoy refuses beyond its small defaults is for backends to refuse
 SAN = common_pb2.SubjectAltNameMatcher
+TLS_VERSIONS = {
+    version: common_pb2.TlsParameters.TlsProtocol.Value(f"TLSv{version.replace('.', '_')}")
+    for version in ("1.0", "1.1", "1.2", "1.3")
+}
 
 
 def by_ads() -> config_source_pb2.ConfigSource:
@@ -48,7 +52,7 @@ def parts(snapshot: Snapshot) -> Mapping[str, tuple[Mapping[str, Any], Callable[
         EDS: (snapshot.endpoints, endpoints),
         SDS: (snapshot.secrets, secret),
         LDS: (snapshot.listeners, listener),
-        RDS: (snapshot.tables, routes.table),
+        RDS: ({name: GatewayTable(snapshot.uid, table) for name, table in snapshot.tables.items()}, routes.table),
     }
 
 
@@ -159,6 +163,11 @@ def server_tls(tls: ServerTls) -> tls_pb2.DownstreamTlsContext:
     common = context.common_tls_context
     for name in tls.certificates:
         by_secret(common, name)
+    oldest, newest = tls.versions
+    if oldest:
+        common.tls_params.tls_minimum_protocol_version = TLS_VERSIONS[oldest]
+    if newest:
+        common.tls_params.tls_maximum_protocol_version = TLS_VERSIONS[newest]
     if tls.http:
         common.alpn_protocols.extend(("h2", "http/1.1"))
     if tls.validation is not None:

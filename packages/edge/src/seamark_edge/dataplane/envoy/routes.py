@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from envoy.config.core.v3 import base_pb2
 from envoy.config.route.v3 import route_components_pb2 as components
@@ -13,6 +13,7 @@ from envoy.type.matcher.v3 import regex_pb2, string_pb2
 from envoy.type.v3 import percent_pb2
 from google.protobuf import any_pb2, duration_pb2
 
+from seamark_edge.dataplane.envoy.probe import ProbeToken
 from seamark_edge.dataplane.model import (
     Cors,
     Entry,
@@ -47,9 +48,22 @@ RETRIES = "reset,connect-failure,retriable-status-codes"
 HOSTS = 0x12  # the tag of `virtual_hosts`: field 2, of known length
 
 
-def table(config: RouteTable) -> bytes:
+class GatewayTable(NamedTuple):
+    """A table of the Gateway with that uid: one more host of it answers the probes of this Gateway and no other's."""
+
+    uid: str
+    table: RouteTable
+
+
+def table(given: GatewayTable) -> bytes:
     """A RouteConfiguration as it goes on the wire: its hosts are encoded once each, and put together."""
+    uid, config = given
     head = route_pb2.RouteConfiguration(name=config.name, ignore_port_in_host_matching=True)
+    token = ProbeToken.of(uid, config.name)
+    answer = components.Route(match=components.RouteMatch(prefix="/"))
+    answer.direct_response.status = 200
+    answer.direct_response.body.inline_string = token.text
+    head.virtual_hosts.add(name=token.host, domains=[token.host], routes=[answer])
     first: bytes = head.SerializeToString()
     return b"".join((first, *(virtual_host(host) for host in config.hosts)))
 

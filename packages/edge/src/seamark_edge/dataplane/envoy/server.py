@@ -3,14 +3,13 @@
 - The node id of an Envoy names its gateway: `namespace/name` of its gateway, and behind that where it listens, if that
   is not where it connects from. Over a network its certificate has to name the same gateway (`identity`); any other
   stream ends with PERMISSION_DENIED, and nothing is sent on it.
-- `program` returns when every connected Envoy of the gateway has taken everything and listens, or one has refused.
+- `program` returns when every connected Envoy of the gateway has taken everything and answers requests at every port
+  (`probe`), or one has refused. A snapshot that was served before is probed once, and fails if a port does not answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +18,10 @@ import structlog
 from envoy.service.discovery.v3 import ads_pb2_grpc, discovery_pb2
 
 from seamark_edge.dataplane.envoy.identity import Identity, of_certificate, of_node
+from seamark_edge.dataplane.envoy.probe import DEADLINE, Refusing, probe
 from seamark_edge.dataplane.envoy.resources import EVERYWHERE
-from seamark_edge.dataplane.envoy.session import Prepared, Session
-from seamark_edge.dataplane.model import Listener, Snapshot
+from seamark_edge.dataplane.envoy.session import Prepared, Session, plain
+from seamark_edge.dataplane.model import Snapshot
 from seamark_edge.dataplane.protocol import Outcome, Presence, Rejected, Served, Superseded
 from seamark_runtime.api.meta import Key
 from seamark_runtime.source import Facts
@@ -65,6 +65,7 @@ class _Gateway:
     envoys: list[_Envoy] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)  # replaced when it has rung
     arrivals: int = 0
+    served: Prepared | None = None  # the target that every port has answered for
 
     def ring(self) -> None:
         self.changed.set()
@@ -106,14 +107,16 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
         while True:
             if gateway.target is not target:
                 return Superseded()
-            refusals = [envoy.session.refusal for envoy in gateway.envoys if envoy.session.refusal is not None]
+            refusals = [refused for envoy in gateway.envoys if (refused := envoy.session.refused) is not None]
             if refusals:
                 return Rejected(refusals[0].message, refusals[0].resources)
             if gateway.envoys and all(envoy.session.done for envoy in gateway.envoys):
                 break
             await gateway.changed.wait()
         hosts = [envoy.host for envoy in gateway.envoys]
-        await listening(snapshot.listeners.values(), hosts)
+        before, gateway.served = gateway.served, None
+        await answering(snapshot, hosts, patient=before is not target)
+        gateway.served = target
         return Served(len(hosts))
 
     def forget(self, key: Key) -> None:
@@ -180,7 +183,7 @@ class XdsServer(ads_pb2_grpc.AggregatedDiscoveryServiceServicer):  # type: ignor
     def _handle(self, gateway: _Gateway, envoy: _Envoy, request: discovery_pb2.DeltaDiscoveryRequest) -> None:
         envoy.session.received(request)
         if request.HasField("error_detail"):
-            log.warning("envoy refused", type=request.type_url, error=request.error_detail.message)
+            log.warning("envoy refused", type=request.type_url, error=plain(request.error_detail.message))
         if envoy.session.names > MOST_NAMES:
             envoy.dismiss(TOO_MANY)
         envoy.bell.set()
@@ -231,25 +234,21 @@ def peer(text: str) -> str:
     return "127.0.0.1"
 
 
-async def listening(listeners: Iterable[Listener], hosts: Iterable[str]) -> None:
-    """Comes back when each of them takes connections."""
-    hosts = list(hosts)
-    for listener in listeners:
-        for address in listener.addresses:
-            for host in hosts if address in EVERYWHERE else (address,):
-                await connects(host, listener.port)
-
-
-async def connects(host: str, port: int, pause: Callable[[float], Any] = asyncio.sleep) -> None:
-    wait = 0.01
-    while True:
-        try:
-            _, writer = await asyncio.open_connection(host, port)
-        except OSError:
-            await pause(wait)
+async def answering(snapshot: Snapshot, hosts: list[str], *, patient: bool) -> None:
+    """Returns when Envoy has answered at each port, by every instance. `patient`: a port that is about to be bound is
+    waited for."""
+    loop = asyncio.get_running_loop()
+    latest = loop.time() + (DEADLINE if patient else 0.0)
+    for listener in snapshot.listeners.values():
+        everywhere = any(address in EVERYWHERE for address in listener.addresses)
+        addresses = hosts if everywhere else listener.addresses
+        wait = 0.01
+        while True:
+            try:
+                await probe(listener, snapshot.uid, addresses)
+                break
+            except Refusing:
+                if loop.time() >= latest:
+                    raise
+            await asyncio.sleep(wait)
             wait = min(wait * 2, 1.0)
-        else:
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
-            return

@@ -6,6 +6,7 @@
 - A changed cluster gets its endpoints again: Envoy warms it anew, and waits for them.
 - Sent is not taken: only an ACK makes a resource `taken`. After a NACK it is not known what Envoy has of that response;
   its resources are sent again with the next target, and the last good ones are served meanwhile.
+- A stream begins with what Envoy has of an earlier one, perhaps from another process: that is sent again, or removed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from seamark_edge.dataplane.model import Snapshot
 log = structlog.get_logger(__name__)
 
 REFUSED = object()  # in place of a resource that was sent: Envoy has it not, or in part
+UNKNOWN = object()  # in place of a resource that Envoy has of an earlier stream
+DUMP, TRUNCATED = "goo.gle/debug", "...(truncated)"
+NOT_VALID = "a field has a value that Envoy does not take"
 SUBSCRIBED_BY_NAME = (EDS, SDS, RDS)  # Envoy names those it wants; of the others it gets all
 
 
@@ -62,10 +66,17 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The response of Envoy, and to which resources."""
+    """The error of Envoy, and about which resources."""
 
     message: str
     resources: tuple[str, ...]
+
+    def after(self, earlier: Refusal | None) -> Refusal:
+        """With an earlier one of the same target."""
+        if earlier is None:
+            return self
+        message = self.message if self.message == earlier.message else f"{earlier.message}; {self.message}"
+        return Refusal(message, (*earlier.resources, *self.resources))
 
 
 @dataclass(eq=False, slots=True)
@@ -87,8 +98,10 @@ class Session:
         self._types = {kind: _Type() for kind in (CDS, EDS, SDS, LDS, RDS)}
         self._subscribed: set[str] = set()  # types that Envoy has asked about at all
         self._responded: set[str] = set()  # types with a first response: Envoy waits for one, even if it is empty
-        self._flying: dict[str, tuple[str, dict[str, Any], set[str]]] = {}  # nonce → type, resources, removals
+        # nonce → type, resources, removals, and of which target
+        self._flying: dict[str, tuple[str, dict[str, Any], set[str], Prepared | None]] = {}
         self._nonce = 0
+        self._earlier = 0  # how many resources of an earlier stream it has named
 
     @property
     def done(self) -> bool:
@@ -98,9 +111,14 @@ class Session:
         return all(map(self._complete, self._types)) and not any(map(self._extra, (CDS, LDS)))
 
     @property
+    def refused(self) -> Refusal | None:
+        """What was not taken of the target, when Envoy has answered to everything that it was sent."""
+        return None if self._flying else self.refusal
+
+    @property
     def names(self) -> int:
-        """How many resources Envoy has asked for by name."""
-        return sum(len(kind.wanted) for kind in self._types.values())
+        """How many resources Envoy has named."""
+        return self._earlier + sum(len(kind.wanted) for kind in self._types.values())
 
     def aim(self, target: Prepared) -> None:
         self.target = target
@@ -110,6 +128,9 @@ class Session:
         kind = self._types.get(request.type_url)
         if kind is None:
             return
+        if request.type_url not in self._subscribed and request.type_url not in SUBSCRIBED_BY_NAME:
+            kind.sent.update(dict.fromkeys(request.initial_resource_versions, UNKNOWN))
+            self._earlier += len(request.initial_resource_versions)
         self._subscribed.add(request.type_url)
         if request.response_nonce:
             self._answered(request)
@@ -126,11 +147,12 @@ class Session:
         flight = self._flying.pop(request.response_nonce, None)
         if flight is None:
             return
-        url, resources, removed = flight
+        url, resources, removed, target = flight
         kind = self._types[url]
         kind.gone -= removed
         if request.HasField("error_detail"):
-            self.refusal = Refusal(request.error_detail.message, tuple(resources))
+            if target is self.target:  # of an earlier one, what is still wanted is sent again
+                self.refusal = Refusal(plain(request.error_detail.message), tuple(resources)).after(self.refusal)
             for name in resources:
                 kind.taken.pop(name, None)
                 if name in kind.sent:
@@ -202,7 +224,7 @@ class Session:
                 self._types[EDS].sent.pop(name, None)
                 self._types[EDS].taken.pop(name, None)
             response.resources.add(name=name, version=str(self.target.number), resource=resource)
-        self._flying[response.nonce] = (url, {name: names[name] for name in changed}, set())
+        self._flying[response.nonce] = (url, {name: names[name] for name in changed}, set(), self.target)
         return response
 
     def _encoded(self, url: str, names: list[str]) -> list[any_pb2.Any] | None:
@@ -223,10 +245,11 @@ class Session:
         extra = [name for name in self._extra(url) if name not in kind.gone]
         if not extra or url not in self._subscribed:
             return None
+        assert self.target is not None
         response = self._response(url)
         response.removed_resources.extend(extra)
         kind.gone.update(extra)
-        self._flying[response.nonce] = (url, {}, set(extra))
+        self._flying[response.nonce] = (url, {}, set(extra), self.target)
         return response
 
     def _response(self, url: str) -> discovery_pb2.DeltaDiscoveryResponse:
@@ -235,3 +258,14 @@ class Session:
         return discovery_pb2.DeltaDiscoveryResponse(
             type_url=url, nonce=str(self._nonce), system_version_info=str(self.target.number)
         )
+
+
+def plain(error: str) -> str:
+    """Envoy's error without the resource. Before some errors it prints all of it, and other tenants' values with it.
+
+    Line breaks inside of values are escaped there, so the error itself is what follows the last line break.
+    """
+    if DUMP not in error:
+        return error
+    cause = error.rpartition("\n")[2].strip(" :()")
+    return f"{NOT_VALID}: {cause}" if cause and not error.endswith(TRUNCATED) else NOT_VALID

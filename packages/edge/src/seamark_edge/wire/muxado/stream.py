@@ -198,7 +198,7 @@ class Stream:
             return  # past the end that the peer itself set
         self._in -= len(data)
         if self._in < 0:
-            raise ProtocolError(Code.FLOW_CONTROL, f"peer sent more on stream {self.id} than it was given room for")
+            raise ProtocolError(Code.FLOW_CONTROL, f"peer sent more on stream {self.id} than its window allows")
         if self.handler is UNTYPED:
             data = self._typed(data)
         if data:
