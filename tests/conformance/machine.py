@@ -61,6 +61,7 @@ def install(plane: ControlPlane, crds: list[dict[str, Any]]) -> None:
 @contextmanager
 def operating(plane: ControlPlane, log: Path) -> Iterator[None]:
     environment = {**os.environ, "SEAMARK_GATEWAY_ADDRESSES": OUTSIDE, "SEAMARK_HEALTH_ADDRESS": ""}
+    environment["SEAMARK_GATEWAY_STATE"] = "none"
     flags = ["--families", "gateway", "--kubeconfig", str(plane.kubeconfig), "--no-leader-election"]
     with log.open("wb") as out:
         process = subprocess.Popen(

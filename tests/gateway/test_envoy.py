@@ -1,4 +1,4 @@
-"""A real Envoy, configured over delta xDS: what is said to be served is served, and no request is lost on the way."""
+"""A real Envoy, configured over delta xDS: what is reported as served is served, and no request is lost."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from seamark_edge.dataplane.envoy import binary, bootstrap
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.envoy.probe import DEADLINE
 from seamark_edge.dataplane.envoy.server import KEEPALIVE, KEEPALIVE_TIMEOUT
 from seamark_edge.dataplane.model import (
     Chain,
@@ -39,6 +40,7 @@ from seamark_edge.dataplane.model import (
     ServerTls,
     Snapshot,
     Target,
+    Validation,
     VirtualHost,
 )
 from seamark_edge.dataplane.protocol import Outcome, Rejected, Served
@@ -225,6 +227,36 @@ def test_an_envoy_that_is_frozen_is_absent_within_its_keepalive_and_comes_back()
     with_envoy(test)
 
 
+def test_an_envoy_that_is_frozen_is_reported_before_its_keepalive_and_accepted_connections_prove_nothing() -> None:
+    async def test(scene: Scene) -> None:
+        snapshot = scene.snapshot(("/", "one"))
+        await scene.program(snapshot)
+        [pid] = envoys()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            _, writer = await asyncio.open_connection(scene.address, 8080)
+            writer.close()
+            with pytest.raises(Retry, match="accepts connections and answers no request"):
+                async with asyncio.timeout(DEADLINE + 1):
+                    await scene.plane.program(GATEWAY, snapshot)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    with_envoy(test)
+
+
+def test_a_listener_that_requires_client_certificates_is_probed_by_its_handshake() -> None:
+    async def test(scene: Scene) -> None:
+        secret = certificate("first.example.com")
+        snapshot = scene.snapshot(("/", "one"), secret=secret)
+        listener = snapshot.listeners["8080"]
+        tls = ServerTls((secret.name,), Validation(secret.chain))
+        strict = replace(listener, chains=(replace(listener.chains[0], tls=tls),))
+        assert await scene.program(replace(snapshot, listeners={"8080": strict})) == Served(1)
+
+    with_envoy(test)
+
+
 def connected(scene: Scene) -> int:
     fact = scene.plane.presence.get(GATEWAY, 0.0)
     return fact.value.connected if isinstance(fact, Fresh) else 0
@@ -299,7 +331,7 @@ def test_a_rotated_certificate_is_shown_at_once() -> None:
 
 
 async def refusal(plane: LocalEnvoys) -> str:
-    """What is said to a gateway once the data plane is up."""
+    """What a Gateway reports once the data plane is up."""
     running = asyncio.ensure_future(plane.run())
     try:
         while True:

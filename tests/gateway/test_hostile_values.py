@@ -1,4 +1,4 @@
-"""Values of tenants with a real Envoy: what can't be served is told on its own object, and all the rest is served."""
+"""Values of tenants with a real Envoy: what can't be served is reported on its own object, and the rest is served."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def test_policies_that_can_not_be_encoded_are_refused_one_by_one_and_the_gateway
             said = accepted(scene, name)
             assert (said["status"], said["reason"]) == ("False", "Invalid"), (name, said)
         await scene.answers_so("/good", 200)
-        await scene.answers_so("/tokens", 200)
+        await scene.answers_so("/attempts", 200)
+        await scene.answers_so("/tokens", 500)  # what protects is never left out
         await scene.served()
 
     whole(test)

@@ -98,6 +98,57 @@ def test_an_envoy_with_a_certificate_is_configured_over_the_network(tmp_path: Pa
     asyncio.run(story())
 
 
+def test_a_port_for_envoys_that_is_taken_is_used_when_it_is_free(tmp_path: Path) -> None:
+    authority, port = Authority(), free_port()
+    ours, theirs = authority.fill(tmp_path / "server"), authority.fill(tmp_path / "client", IDENTITY)
+    address = f"127.0.{random.randint(100, 250)}.{random.randint(1, 250)}"
+
+    async def story() -> None:
+        with socket.create_server(("", port), family=socket.AF_INET6, dualstack_ipv6=True):
+            plane = RemoteEnvoys(XdsListener(f"localhost:{port}", ours))
+            running = asyncio.ensure_future(plane.run())
+            await asyncio.sleep(1.5)
+        async with envoy(tmp_path, port, theirs), backend("one") as one, asyncio.timeout(10):
+            scene = Scene(LocalEnvoys(None), address, {"one": one})
+            assert await plane.program(GATEWAY, of_gateway(scene.snapshot(("/", "one")))) == Served(1)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_what_was_removed_between_two_operators_is_not_served_by_the_second(tmp_path: Path) -> None:
+    """A stream to the second one begins with what Envoy has."""
+    authority, port = Authority(), free_port()
+    ours, theirs = authority.fill(tmp_path / "server"), authority.fill(tmp_path / "client", IDENTITY)
+    address = f"127.0.{random.randint(100, 250)}.{random.randint(1, 250)}"
+
+    async def story() -> None:
+        async with envoy(tmp_path, port, theirs), backend("one") as one, asyncio.timeout(PATIENCE):
+            scene = Scene(LocalEnvoys(None), address, {"one": one})
+            after = of_gateway(scene.snapshot(("/", "one")))
+            second = replace(after.listeners["8080"], name="8081", port=8081)
+            before = replace(after, listeners={**after.listeners, "8081": second})
+            async with serving(ours, port) as plane:
+                assert await plane.program(GATEWAY, before) == Served(1)
+                assert await answers(address, 8081)
+            async with serving(ours, port) as plane:
+                assert await answers(address, 8081)  # meanwhile all is served as it was
+                assert await plane.program(GATEWAY, after) == Served(1)
+                assert await answers(address, 8080)
+                assert not await answers(address, 8081)
+
+    asyncio.run(story())
+
+
+async def answers(address: str, port: int) -> bool:
+    try:
+        async with aiohttp.ClientSession() as session:
+            return await text(session, f"http://{address}:{port}/") == (200, "one")
+    except aiohttp.ClientConnectionError:
+        return False
+
+
 def of_gateway(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, uid=IDENTITY.uid)
 

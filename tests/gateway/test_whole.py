@@ -1,4 +1,4 @@
-"""The whole family on this machine, on the embedded API server with a real Envoy: what is said, and what is served."""
+"""The whole family on this machine, on the embedded API server with a real Envoy: what it reports and serves."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from typing import Any
 
 import aiohttp
 
+from seamark.api.gatewaypolicies import BackendTLSPolicy
 from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
 from seamark.families.gateway.model.options import Options
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
+from seamark_edge.dataplane.envoy.probe import DEADLINE
+from seamark_runtime.api.core import Service
 from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest
+from seamark_runtime.untrusted.names import ApiPath
 from tests.gateway.test_envoy import backend, certificate, envoys, text
 from tests.simulation.gateway import KINDS
 
 PATIENCE = 60.0
+READY = "seamark.dev/BackendsReady"
 GROUP = "gateway.networking.k8s.io"
 Json = dict[str, Any]
 
@@ -41,7 +47,9 @@ class Whole:
     port: int  # of the backend
 
     def apply(self, kind: str, name: str, spec: Json | None = None, **fields: Any) -> None:
-        version = {"Service": "v1", "Secret": "v1", "EndpointSlice": "discovery.k8s.io/v1"}.get(kind, f"{GROUP}/v1")
+        version = {"Service": "v1", "Secret": "v1", "ConfigMap": "v1", "EndpointSlice": "discovery.k8s.io/v1"}.get(
+            kind, f"{GROUP}/v1"
+        )
         version = "gateway.kgateway.dev/v1alpha1" if kind == "TrafficPolicy" else version
         metadata = {"name": name, **({} if kind == "GatewayClass" else {"namespace": "default"})}
         metadata.update(fields.pop("metadata", {}))
@@ -49,10 +57,14 @@ class Whole:
         self.store.create(body if spec is None else {**body, "spec": spec})
 
     def edit(self, kind: type[Any], name: str, patch: Json) -> None:
+        self._patch(kind.RESOURCE.path("default", name), patch)
+
+    def edit_status(self, kind: type[Any], name: str, patch: Json) -> None:
+        self._patch(kind.RESOURCE.path("default", name, "status"), patch)
+
+    def _patch(self, path: ApiPath, patch: Json) -> None:
         body, media = json.dumps(patch).encode(), "application/merge-patch+json"
-        answer = self.store.handle(
-            HttpRequest("PATCH", kind.RESOURCE.path("default", name), body=body, content_type=media)
-        )
+        answer = self.store.handle(HttpRequest("PATCH", path, body=body, content_type=media))
         assert isinstance(answer, Answer)
         assert answer.status == 200, answer.body
 
@@ -102,13 +114,20 @@ def _conditions(found: Any) -> dict[str, Json]:
     return {one["type"]: one for one in found or ()}
 
 
-def whole(test: Callable[[Whole], Awaitable[None]], *, envoy: bool | Path = True, listener: Json | None = None) -> None:
+def whole(
+    test: Callable[[Whole], Awaitable[None]],
+    *,
+    envoy: bool | Path = True,
+    listener: Json | None = None,
+    former_namespace: str = "",
+) -> None:
     async def story() -> None:
         store = Store(clock=SystemClock(), chance=Random(1))
         for kind in KINDS:
             store.create(CRD(kind=kind).manifest())
         store.create(TRAFFIC_POLICY.manifest())
-        options = Options(addresses=(f"127.0.{random.randint(100, 250)}.0/24",), counting=0.1)
+        addresses = (f"127.0.{random.randint(100, 250)}.0/24",)
+        options = Options(addresses=addresses, counting=0.1, former_namespace=former_namespace)
         program = envoy if isinstance(envoy, Path) else binary.install() if envoy else None
         declared = controllers(options, LocalEnvoys(program))
         settings = Settings(leader_election=False, health_address="", stop_grace=0, single_reads=1)
@@ -156,7 +175,7 @@ def test_a_regex_that_only_envoy_refuses_is_told_in_its_words_and_the_others_are
         await scene.served()
         await scene.answers_so("/", 200)
         scene.route("bad", matches=[{"path": {"type": "RegularExpression", "value": "/(?=x).*"}}])
-        await scene.until(lambda: scene.said("bad").get("status") == "False", "the guilty route is told")
+        await scene.until(lambda: scene.said("bad").get("status") == "False", "the invalid route reports it")
         assert scene.said("bad")["reason"] == "UnsupportedValue"
         assert "invalid perl operator" in scene.said("bad")["message"]
         assert scene.said("good")["status"] == "True"
@@ -179,7 +198,7 @@ def test_a_route_with_64_kb_of_matches_is_served() -> None:
         scene.route("short", matches=[{"path": {"value": "/short"}}])
         await scene.answers_so("/short", 200)
         assert (await scene.answers(matches[63]["path"]["value"]))[0] == 200
-        assert scene.said("long")["status"] == "True"
+        await scene.until(lambda: scene.said("long").get("status") == "True", "its status is written")
 
     whole(test)
 
@@ -258,6 +277,29 @@ def test_a_traffic_policy_limits_the_rate_and_changes_headers() -> None:
     whole(test)
 
 
+def test_a_backend_tls_policy_for_a_port_that_is_missing_reports_it_until_the_port_is_there() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+        target = {"group": "", "kind": "Service", "name": "web", "sectionName": "secure"}
+        validation = {"hostname": "web.example", "wellKnownCACertificates": "System"}
+        scene.apply("BackendTLSPolicy", "tls", {"targetRefs": [target], "validation": validation})
+
+        async def reported(status: str, reason: str) -> None:
+            def found() -> list[str | None]:
+                ancestors = (scene.get(BackendTLSPolicy, "tls").get("status") or {}).get("ancestors") or [{}]
+                accepted = _conditions(ancestors[0].get("conditions")).get("Accepted", {})
+                return [accepted.get("status"), accepted.get("reason")]
+
+            await scene.until(lambda: found() == [status, reason], f"{status} {reason}")
+
+        await reported("False", "TargetNotFound")
+        scene.edit(Service, "web", {"spec": {"ports": [{"name": "secure", "port": 80}]}})
+        await reported("True", "Accepted")
+
+    whole(test)
+
+
 def test_a_route_changed_two_hundred_times_under_load_loses_no_request() -> None:
     async def test(scene: Whole) -> None:
         await scene.served()
@@ -302,9 +344,56 @@ def test_an_envoy_that_dies_is_told_and_so_is_its_coming_back() -> None:
         for _ in range(2):  # the second time it takes a moment longer to come back
             [pid] = envoys()
             os.kill(pid, signal.SIGKILL)
-            await scene.until(lambda: scene.gateway().get("status") == "False", "that it is gone is told")
+            await scene.until(lambda: scene.gateway().get("status") == "False", "that it is gone is reported")
             assert "not connected" in scene.gateway()["message"]
             await scene.served()
             await scene.answers_so("/", 200)
+
+    whole(test)
+
+
+def test_a_frozen_envoy_is_not_programmed_after_one_interval_and_one_deadline_and_is_again_when_it_goes_on() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+        await scene.answers_so("/", 200)
+        [pid] = envoys()
+        began = asyncio.get_running_loop().time()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            await scene.until(lambda: scene.gateway()["status"] != "True", "a frozen Envoy is reported")
+            took = asyncio.get_running_loop().time() - began
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert took <= Options().verify + DEADLINE + 1.0, took  # the page's 9 s, and one for this machine
+        await scene.served()
+        await scene.answers_so("/", 200)
+
+    whole(test)
+
+
+def test_a_route_tells_whether_its_backends_accept_connections() -> None:
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("hello")
+
+        async def reported(status: str, reason: str) -> float:
+            began = asyncio.get_running_loop().time()
+            await scene.until(
+                lambda: [scene.said("hello", READY).get(name) for name in ("status", "reason")] == [status, reason],
+                f"{status} {reason}",
+            )
+            return asyncio.get_running_loop().time() - began
+
+        await reported("True", "BackendsReady")
+        scene.edit(EndpointSlice, "web", {"ports": [{"port": 1}]})  # the target port is wrong
+        assert await reported("False", "EndpointsRefuse") < 2
+        assert "port 80" in scene.said("hello", READY)["message"]
+        scene.edit(EndpointSlice, "web", {"endpoints": None})
+        assert await reported("False", "NoReadyEndpoint") < 2
+        mended = {"endpoints": [{"addresses": ["127.0.0.1"]}], "ports": [{"port": scene.port}]}
+        scene.edit(EndpointSlice, "web", mended)
+        await reported("True", "BackendsReady")
+        assert scene.said("hello")["status"] == "True"
 
     whole(test)

@@ -20,7 +20,7 @@ from seamark_runtime.controller import Declaration
 
 def without_translation(options: Options) -> tuple[Declaration, ...]:
     """What is published before the data plane has answered."""
-    declared = controllers(options, MemoryDataPlane())
+    declared = controllers(options, MemoryDataPlane(listens=True))
     return tuple(controller for controller in declared if controller.name != "gateway-translations")
 
 

@@ -89,3 +89,38 @@ def test_other_spellings_of_an_address_are_the_same_address() -> None:
 def test_one_that_names_another_gateways_address_beside_a_free_one_gets_neither() -> None:
     found = assigned(request(A, "192.0.2.1"), request(B, "192.0.2.1", "192.0.2.2"), request(C, "192.0.2.2"))
     assert reason(found[B]) == "AddressNotUsable"
+
+
+OWN = [Key("greedy", f"g{number}") for number in range(4)]
+
+
+def shared(*requests: AddressRequest, share: int = 2) -> dict[Key, AddressAssignment]:
+    return dict(assign(Pool(("192.0.2.0/29",), requests, share)))
+
+
+def test_a_namespace_has_a_share_and_leaves_the_rest_to_others() -> None:
+    found = shared(*(request(key) for key in OWN), request(A))
+    assert [reason(found[key]) for key in OWN] == ["", "", "AddressNotAssigned", "AddressNotAssigned"]
+    assert "may have 2 addresses" in str(found[OWN[2]].problem)
+    assert found[A].addresses
+
+
+def test_one_gateway_that_asks_for_more_than_the_share_gets_none() -> None:
+    found = shared(AddressRequest(OWN[0], (), 3, ()), request(A))
+    assert (reason(found[OWN[0]]), found[A].addresses) == ("AddressNotAssigned", ("192.0.2.1",))
+
+
+def test_beyond_the_share_a_gateway_keeps_no_address_from_others_by_naming_it() -> None:
+    found = shared(request(OWN[0]), request(OWN[1]), request(OWN[2], "192.0.2.5"), request(A, "192.0.2.5"))
+    assert (reason(found[OWN[2]]), found[A].addresses) == ("AddressNotAssigned", ("192.0.2.5",))
+
+
+def test_what_is_held_stays_whatever_the_share_is() -> None:
+    held = [request(key, held=(f"192.0.2.{number}",)) for number, key in enumerate(OWN[:3], 1)]
+    found = shared(*held, request(OWN[3]), share=1)
+    assert [found[key].addresses for key in OWN[:3]] == [("192.0.2.1",), ("192.0.2.2",), ("192.0.2.3",)]
+    assert reason(found[OWN[3]]) == "AddressNotAssigned"
+
+
+def test_without_a_share_there_is_no_limit() -> None:
+    assert not any(reason(found) for found in shared(*(request(key) for key in OWN), share=0).values())

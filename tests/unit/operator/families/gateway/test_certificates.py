@@ -62,7 +62,7 @@ def test_an_rsa_key_whose_numbers_do_not_fit_together_is_named() -> None:
 
 
 def test_a_large_key_costs_no_time() -> None:
-    """The library's own check takes seconds for such a key: here it would stop everybody's status."""
+    """The library's own check takes seconds for such a key: here it would delay every status."""
     numbers = rsa_key().private_numbers()
     p, q = numbers.p**4, numbers.q**4  # 8192 bits, and not prime: the slowest of tests would have to find out
     public = rsa.RSAPublicNumbers(65537, p * q)

@@ -12,7 +12,8 @@ from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute
 from seamark.families.gateway.rules import httprules
 from seamark.families.gateway.rules.backends import Resolver
-from seamark.families.gateway.translation.trafficpolicies import PolicyTable, merge_traffic_policies
+from seamark.families.gateway.translation.policytable import PolicyTable
+from seamark.families.gateway.translation.trafficpolicies import merge_traffic_policies
 from seamark_edge.dataplane import model
 from seamark_runtime.api.gateway import GRPCRoute, HTTPRoute
 from seamark_runtime.api.meta import Key

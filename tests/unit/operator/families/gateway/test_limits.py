@@ -84,6 +84,8 @@ SET = "filters[0].requestHeaderModifier.set[0]"
         (path("/(", "RegularExpression"), "matches[0].path.value"),
         (path("/(?=a)", "RegularExpression"), "matches[0].path.value"),
         (path("/((((a{900}){900}){900}){900})", "RegularExpression"), "matches[0].path.value"),
+        (path("/" + "[^/]" * 40_000, "RegularExpression"), "matches[0].path.value"),
+        (path(r"/\x{100}", "RegularExpression"), "matches[0].path.value"),
         (path("/", "Glob"), "matches[0].path.type"),
         ({"matches": [{"headers": [{"name": "x\n", "value": ""}]}]}, "matches[0].headers[0].name"),
         ({"matches": [{"headers": [{"name": "x", "value": "", "type": "Glob"}]}]}, "matches[0].headers[0].type"),
@@ -134,7 +136,13 @@ def test_a_rule_that_can_not_be_served_is_named_by_its_field_and_the_other_is_se
     assert words.isprintable()
 
 
-@pytest.mark.parametrize("value", ["(" * 2000 + ")" * 2000, "/a{99999999999999999999}", r"/\pL+", "[[:alpha:]]"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("(" * 2000 + ")" * 2000, "/a{99999999999999999999}", r"/\pL+", "[[:alpha:]]"),
+        *("/[a-z0-9]{1,63}", r"/x\z", "(?i)/ADMIN", "/" + "[a-z0-9-]{1,63}/" * 100),
+    ],
+)
 def test_an_expression_that_only_other_engines_refuse_is_served(value: str) -> None:
     assert len(compiled(path(value, "RegularExpression")).rules) == 2
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from seamark.families.gateway.model.results import RefusedRoutes
+from seamark.families.gateway.model.results import RefusedObject, RefusedObjects
 from seamark.families.gateway.remote import Remote
 from seamark.families.gateway.translation.state import Program, Programmed, Remove, TranslationInput
 from seamark_edge.dataplane.memory import MemoryDataPlane
@@ -36,7 +36,7 @@ def served(plane: MemoryDataPlane) -> list[str]:
 
 
 def test_all_is_well() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     outcome = asyncio.run(program(remote_of(plane), given(route("a"), route("b"))))
     assert outcome == Programmed(1)
     assert served(plane) == ["a", "b"]
@@ -44,7 +44,7 @@ def test_all_is_well() -> None:
 
 @pytest.mark.parametrize("bad", [["c"], ["a"], ["a", "h"], ["a", "b", "c", "d", "e", "f", "g", "h"], ["d", "e"]])
 def test_refused_routes_are_found_and_the_others_served(bad: list[str]) -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.refuses = {origin(name): f"no {name}" for name in bad}
     outcome = asyncio.run(program(remote_of(plane), given(*(route(name) for name in "abcdefgh"))))
     assert dict(outcome.refused) == {origin(name): f"no {name}" for name in bad}
@@ -55,7 +55,7 @@ class RefusesPath(MemoryDataPlane):
     """Refuses a path, of whichever route; `tried` is what it was sent."""
 
     def __init__(self, path: str) -> None:
-        super().__init__()
+        super().__init__(listens=True)
         self._path = path
         self.tried: list[list[str]] = []
 
@@ -85,7 +85,7 @@ def test_only_what_changed_is_suspected_while_the_rest_is_served() -> None:
 
 
 def test_when_even_what_was_accepted_is_refused_any_route_may_be_the_cause() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     remote = remote_of(plane)
 
     async def story() -> Programmed:
@@ -99,7 +99,7 @@ def test_when_even_what_was_accepted_is_refused_any_route_may_be_the_cause() -> 
 
 
 def test_a_refused_route_that_did_not_change_is_not_tried_again() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.refuses = {origin("b"): "no"}
     remote = remote_of(plane)
     refused: list[str] = []
@@ -137,7 +137,7 @@ def test_a_refusal_that_no_route_causes_is_the_gateways() -> None:
 
 
 def test_a_newer_configuration_takes_the_place_of_an_older_one() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.lag = 0.01
     remote = remote_of(plane)
 
@@ -153,7 +153,7 @@ def test_a_newer_configuration_takes_the_place_of_an_older_one() -> None:
 
 
 def test_a_gateway_that_is_gone_is_served_no_more() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     remote = remote_of(plane)
 
     async def story() -> None:
@@ -165,7 +165,7 @@ def test_a_gateway_that_is_gone_is_served_no_more() -> None:
 
 
 def test_refused_routes_are_facts_until_they_are_accepted_or_the_gateway_is_gone() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.refuses = {origin("b"): "no"}
     remote = remote_of(plane)
     changed: list[object] = []
@@ -174,7 +174,8 @@ def test_refused_routes_are_facts_until_they_are_accepted_or_the_gateway_is_gone
 
     async def story() -> None:
         await program(remote, given(route("a"), bad))
-        assert remote.refused.get(GATEWAY, 0.0) == Fresh(RefusedRoutes(((bad, "no"),)))
+        cause = (bad, (None,), given(bad).gateway)
+        assert remote.refused.get(GATEWAY, 0.0) == Fresh(RefusedObjects((RefusedObject(origin("b"), cause, "no"),)))
         await program(remote, given(route("a"), bad))
         assert changed == [GATEWAY]
         await program(remote, given(route("a")))
@@ -187,7 +188,7 @@ def test_refused_routes_are_facts_until_they_are_accepted_or_the_gateway_is_gone
 
 
 def test_a_response_that_comes_after_the_gateway_is_gone_leaves_nothing_behind() -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.refuses = {origin("b"): "no"}
     remote = remote_of(plane)
 

@@ -9,13 +9,16 @@ import msgspec
 import pytest
 
 from seamark.api.kgateway import served
+from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute
 from seamark.families.gateway.rules.policyparts import parts_of
 from seamark.families.gateway.rules.trafficpolicies import plain
+from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.state import AppliedPolicy
-from seamark.families.gateway.translation.trafficpolicies import PolicyTable, merge_traffic_policies
+from seamark.families.gateway.translation.trafficpolicies import merge_traffic_policies
 from seamark.families.gateway.values.limits import Unsupported
+from seamark.gatewayapi.listeners import ListenerId
 from seamark_edge.dataplane.model import Retry
 from seamark_runtime.api.meta import Key
 from tests.unit.operator.families.gateway.given import LISTENER, given, origin, route
@@ -132,3 +135,62 @@ def test_an_object_meets_only_policies_whose_labels_it_has() -> None:
     assert table.about("HTTPRoute", Key("elsewhere", "a"), "", {"app": "web"}) == []
     met = [len(each) for each in table._selecting.values()]
     assert max(met) == 2
+
+
+@pytest.mark.parametrize("target", [("Gateway", "gateway", "nowhere"), ("HTTPRoute", "a", "nowhere")])
+def test_a_policy_that_names_a_section_which_does_not_exist_is_not_attached_and_reports_it(
+    target: tuple[str, str, str],
+) -> None:
+    lost = replace(policy("lost", target, timeouts={"request": "9s"}), missing=(f"nowhere in {target[0]}",))
+    applied, reasons = effect(lost)
+    assert applied.timeout is None
+    assert reasons == {"lost": "Accepted/Valid Attached/TargetNotFound"}
+
+
+# ---- listener sets
+
+SET = Key("default", "set")
+IN_SET = ListenerId("ListenerSet", SET, "https")
+
+
+def with_set(*attached: AttachedRoute) -> tuple[GatewayView, list[AttachedRoute]]:
+    """A gateway with a labelled set of one listener; the routes come through that."""
+    gateway = given().gateway
+    [own] = gateway.listeners
+    listener = replace(own, spec=replace(own.spec, id=IN_SET))
+    view = replace(gateway, listeners=(own, listener), set_labels=((SET, (("team", "red"),)),))
+    return view, [replace(each, through=((IN_SET, ("",)),)) for each in attached]
+
+
+def selecting_sets(section: str = "", **labels: str) -> TrafficPolicyView:
+    parts = tuple(parts_of(served({"timeouts": {"request": "3s"}})).items())
+    chosen = ("ListenerSet", tuple(labels.items()), section)
+    return TrafficPolicyView(Key("default", "chosen"), "", (), (chosen,), parts)
+
+
+@pytest.mark.parametrize("section", ["", "https"])
+def test_a_selector_of_listener_sets_matches_their_labels(section: str) -> None:
+    gateway, attached = with_set(route("a"))
+    table = PolicyTable([selecting_sets(section, team="red")])
+    applied, conditions = merge_traffic_policies(gateway, attached, table)
+    assert applied[(origin("a"), 0, IN_SET)].timeout == 3
+    assert [each.reason for each in conditions[Key("default", "chosen")]] == ["Valid", "Attached"]
+    others, nothing = merge_traffic_policies(gateway, attached, PolicyTable([selecting_sets(team="blue")]))
+    assert (others, nothing) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    "target", [("ListenerSet", "set", ""), ("ListenerSet", "set", "https"), ("Gateway", "gateway", "http")]
+)
+def test_a_policy_of_a_listener_or_a_set_without_routes_is_attached(target: tuple[str, str, str]) -> None:
+    gateway, _ = with_set()
+    found = policy("early", target, timeouts={"request": "3s"})
+    _, conditions = merge_traffic_policies(gateway, [], PolicyTable([found]))
+    assert [each.reason for each in conditions[found.key]] == ["Valid", "Attached"]
+
+
+def test_a_policy_of_a_listener_that_its_set_does_not_have_is_not_attached() -> None:
+    gateway, _ = with_set()
+    found = replace(policy("lost", ("ListenerSet", "set", "nothing"), timeouts={"request": "3s"}), missing=("nothing",))
+    _, conditions = merge_traffic_policies(gateway, [], PolicyTable([found]))
+    assert [each.reason for each in conditions[found.key]] == ["Valid", "TargetNotFound"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.addresses.controller import controllers as addresses
+from seamark.families.gateway.backends.controller import controllers as backends
 from seamark.families.gateway.backendtlspolicy.controller import controllers as backend_tls_policies
 from seamark.families.gateway.fronts.controller import controllers as fronts
 from seamark.families.gateway.gateway.controller import controllers as gateways
@@ -39,12 +40,15 @@ TRAFFIC_POLICY = CRD(
 
 
 def controllers(options: Options, provider: DataPlane, *, clock: Clock | None = None) -> tuple[Declaration, ...]:
-    remote = Remote(provider, clock or SystemClock())
+    clock = clock or SystemClock()
+    remote = Remote(provider, clock)
     assigned: Collection[Key, AddressAssignment] = Collection("addresses")
     dependencies = Dependencies(
         options=options,
         perform=remote.perform,
         run_data_plane=provider.run,
+        retain=provider.retain,
+        lasting_data_plane=provider.lasting,
         presence=provider.presence,
         refused=remote.refused,
         competing=CompetingControllers("controllerName", options.controller_name),
@@ -58,6 +62,7 @@ def controllers(options: Options, provider: DataPlane, *, clock: Clock | None = 
         *infrastructure(dependencies),
         *gateways(dependencies),
         *listener_sets(dependencies),
+        *backends(dependencies),
         *routes(dependencies),
         *backend_tls_policies(dependencies),
         *traffic_policies(dependencies),
@@ -65,9 +70,9 @@ def controllers(options: Options, provider: DataPlane, *, clock: Clock | None = 
     )
 
 
-def configured() -> tuple[Declaration, ...]:
+def configured(installation: str = "") -> tuple[Declaration, ...]:
     settings = loaded()
-    return controllers(options_of(settings), data_plane(settings))
+    return controllers(options_of(settings), data_plane(settings, installation))
 
 
 GATEWAY = Family(
@@ -75,5 +80,6 @@ GATEWAY = Family(
     summary="Gateway API: routes with status that is never stale, served by Envoy",
     crds=(TRAFFIC_POLICY,),
     controllers=configured,
+    outlived=configured,
     published=definitions,
 )

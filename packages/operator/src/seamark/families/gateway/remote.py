@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from seamark.families.gateway.backends.state import Connect
 from seamark.families.gateway.infrastructure.signing import Signer
 from seamark.families.gateway.infrastructure.state import Certify, Credential
-from seamark.families.gateway.model.results import RefusedRoutes
+from seamark.families.gateway.model.results import RefusedObjects
 from seamark.families.gateway.translation.isolation import Accepted, Attempt
 from seamark.families.gateway.translation.state import Program, Programmed, Remove
 from seamark_edge.dataplane.protocol import DataPlane
@@ -16,21 +17,24 @@ from seamark_runtime.source import Facts
 class Remote:
     """Contract: `perform` may be called for several gateways at once, and for an older and a newer version of one.
 
-    `refused` are facts: the routes of each gateway that the data plane has refused, as of its last response.
+    `refused` are facts: the objects of each gateway that the data plane has refused, as of its last response.
     """
 
     def __init__(self, plane: DataPlane, clock: Clock) -> None:
-        self.refused: Facts[Key, RefusedRoutes] = Facts("refused routes")
+        self.refused: Facts[Key, RefusedObjects] = Facts("refused objects")
         self._plane = plane
         self._signer = Signer(clock)
         self._accepted: dict[Key, Accepted] = {}  # what each gateway's data plane has accepted last
 
-    async def perform(self, action: Program | Remove | Certify) -> Programmed | Credential | None:
+    async def perform(self, action: Program | Remove | Certify | Connect) -> Programmed | Credential | None:
         match action:
             case Program():
                 return await self._program(action)
             case Remove(gateway):
                 await self._remove(gateway)
+                return None
+            case Connect(host, port):
+                await self._plane.connect(host, port)
                 return None
             case Certify():
                 return await self._signer.certify(action)
@@ -44,8 +48,8 @@ class Remote:
             self._publish(action.gateway, attempt.accepted.refused)
         return result
 
-    def _publish(self, gateway: Key, refused: RefusedRoutes) -> None:
-        if refused.routes:
+    def _publish(self, gateway: Key, refused: RefusedObjects) -> None:
+        if refused.objects:
             self.refused.put(gateway, refused)
         else:
             self.refused.remove(gateway)

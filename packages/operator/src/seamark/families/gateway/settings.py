@@ -8,20 +8,25 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+import structlog
 from msgspec import Meta
 
 from seamark.families.gateway.gatewayclass.features import SUPPORTED
 from seamark.families.gateway.model.names import CLASS_NAME, CONTROLLER_NAME
 from seamark.families.gateway.model.options import Cluster, Front, Options
 from seamark_edge.dataplane.envoy import binary
+from seamark_edge.dataplane.envoy.directories import directory_of
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
 from seamark_edge.dataplane.envoy.remote import RemoteEnvoys, XdsListener
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from seamark_edge.dataplane.protocol import DataPlane
 from seamark_runtime.errors import UserError
-from seamark_runtime.settings import load
+from seamark_runtime.settings import load, replaces
+
+log = structlog.get_logger(__name__)
 
 CLUSTER = Cluster()
+WITH_THE_OPERATOR = "none"
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,11 +44,21 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     gateway_addresses: Annotated[
         tuple[str, ...], Meta(description="Ranges that are local here: each gateway gets an address of them")
     ] = ("127.0.80.0/24",)
+    gateway_addresses_share: Annotated[
+        int, Meta(description="How many of these the gateways of one namespace may have; 0 is no limit", ge=0)
+    ] = 64
     gateway_envoy: Annotated[str, Meta(description="Envoy's program; empty for the one in the user's cache")] = ""
+    gateway_state: Annotated[
+        str,
+        Meta(
+            description="The directory of local Envoys, which outlive seamark run and are adopted by the next one; "
+            "empty for one in the user's state directory; none: they end with the operator"
+        ),
+    ] = ""
     gateway_answer_within: Annotated[float, Meta(description="Seconds that the data plane may take", gt=0)] = 10.0
     gateway_verify: Annotated[
-        float, Meta(description="Seconds between two looks at whether a gateway is still served", gt=0)
-    ] = 30.0
+        float, Meta(description="Seconds between two probes of a gateway; their evidence is valid for three", gt=0)
+    ] = 5.0
     gateway_namespace: Annotated[
         str, Meta(description="Where the Pods of Envoys are: the operator's own namespace")
     ] = CLUSTER.namespace
@@ -57,7 +72,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         str, Meta(description="A directory with tls.crt and tls.key of that, and the ca.crt of the Envoys")
     ] = "/etc/seamark/xds"
     gateway_xds_authority: Annotated[
-        str, Meta(description="The Secret with the ca.crt and ca.key that sign a certificate for each Gateway's Envoys")
+        str,
+        Meta(description="The Secret with the ca.crt and ca.key that sign a certificate for each Gateway's Envoys"),
+        replaces("gateway_xds_client_secret"),
     ] = CLUSTER.authority
     gateway_service_type: Annotated[
         str,
@@ -91,10 +108,12 @@ def options_of(settings: GatewaySettings) -> Options:
         controller_name=settings.gateway_controller_name,
         class_name=settings.gateway_class,
         addresses=settings.gateway_addresses,
+        addresses_share=settings.gateway_addresses_share,
         answer_within=settings.gateway_answer_within,
         verify=settings.gateway_verify,
         features=SUPPORTED,
         cluster=cluster_of(settings) if settings.gateway_data_plane == "cluster" else None,
+        former_namespace=settings.gateway_namespace if settings.gateway_data_plane == "local" else "",
         front=front_of(settings),
     )
 
@@ -123,9 +142,25 @@ def cluster_of(settings: GatewaySettings) -> Cluster:
     )
 
 
-def data_plane(settings: GatewaySettings) -> DataPlane:
+def data_plane(settings: GatewaySettings, installation: str = "") -> DataPlane:
+    """`installation` tells operators of different clusters and Leases apart; without one, local Envoys outlive the
+    operator only in a directory that is set."""
     if settings.gateway_data_plane == "memory":
         return MemoryDataPlane()
     if settings.gateway_data_plane == "cluster":
         return RemoteEnvoys(XdsListener(settings.gateway_xds_listen, Path(settings.gateway_xds_certificates)))
-    return LocalEnvoys(binary.find(settings.gateway_envoy))
+    return LocalEnvoys(binary.find(settings.gateway_envoy), state_directory(settings, installation))
+
+
+def state_directory(settings: GatewaySettings, installation: str = "") -> Path | None:
+    """Where Envoys outlive the operator; None: they end with it."""
+    if settings.gateway_state == WITH_THE_OPERATOR:
+        return None
+    if settings.gateway_state:
+        return Path(settings.gateway_state).expanduser().absolute()
+    if not installation or not hasattr(os, "pidfd_open"):  # where no process of another one can be adopted
+        return None
+    found = directory_of(installation, os.environ)
+    if found is None:
+        log.warning("no directory for Envoys can be used: they end with the operator; set gateway_state to one")
+    return found

@@ -55,4 +55,4 @@ def observe_pool(view: View, options: Options, last: Assignments) -> Pool:
     ]
     gateways.sort(key=lambda gateway: (gateway.metadata.creation_timestamp or "", gateway.key))
     requests = (address_request(gateway, last.get(gateway.key, NOT_ASSIGNED)) for gateway in gateways)
-    return Pool(options.addresses, tuple(requests))
+    return Pool(options.addresses, tuple(requests), options.addresses_share)

@@ -2,6 +2,8 @@
 
 - An address belongs to one gateway. Of several that request it, the current holder keeps it; otherwise the oldest
   gets it, and of equal age the first by namespace and name. The others have a condition about it, and are not served.
+- A namespace has a share of the addresses. What its gateways hold stays theirs and counts; a gateway that would exceed
+  the share is assigned no address, and claims none.
 - Addresses are compared as numbers: other spellings of an address are the same address.
 - A gateway holds the addresses of its status, and those that were assigned to it last: with a Service before it, its
   status has the Service's address instead.
@@ -10,6 +12,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -44,7 +47,13 @@ def assign(pool: Pool) -> Assignments:
     for candidate in candidates:
         for address in candidate.holds:
             owners.setdefault(address, candidate)
+    counts = Counter(candidate.namespace for candidate in owners.values())
     for candidate in candidates:
+        wanted = candidate.wanted(owners)
+        if wanted and pool.share and counts[candidate.namespace] + wanted > pool.share:
+            candidate.beyond = pool.share
+            continue
+        counts[candidate.namespace] += wanted
         for address in candidate.named:
             owners.setdefault(address, candidate)
     free = (host for network in networks for host in network.hosts() if host not in owners)
@@ -62,6 +71,18 @@ class _Candidate:
         held = unique(parse(text, networks) for text in request.held)
         self._kept = tuple(address for address in held if address not in self.named)[: request.dynamic]
         self.holds = (*(address for address in self.named if address in held), *self._kept)
+        self.beyond = 0  # the share of its namespace, where it would exceed that
+
+    @property
+    def namespace(self) -> str:
+        return self.request.gateway.namespace
+
+    def wanted(self, owners: Mapping[IPAddress, _Candidate]) -> int:
+        """How many addresses it needs beside those that it holds; none where it can't be served anyway."""
+        if self.unusable or any(owners.get(address, self) is not self for address in self.named):
+            return 0
+        kept = sum(owners[address] is self for address in self._kept)
+        return sum(address not in owners for address in self.named) + self.request.dynamic - kept
 
     def assignment(
         self, owners: Mapping[IPAddress, _Candidate], free: Iterator[IPAddress], ranges: tuple[str, ...]
@@ -69,6 +90,9 @@ class _Candidate:
         if self.unusable:
             message = f"The address {', '.join(self.unusable)} can't be used here; there are {', '.join(ranges)}"
             return AddressAssignment(problem=("AddressNotUsable", message))
+        if self.beyond:
+            message = f"The Gateways of this namespace may have {self.beyond} addresses, and this one would exceed that"
+            return AddressAssignment(problem=("AddressNotAssigned", message))
         if taken := [str(address) for address in self.named if owners[address] is not self]:
             message = f"The address {', '.join(taken)} is used by another Gateway; name another one, or none"
             return AddressAssignment(problem=("AddressNotUsable", message))

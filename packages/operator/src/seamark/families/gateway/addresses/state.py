@@ -24,10 +24,12 @@ class AddressRequest:
 
 @dataclass(frozen=True)
 class Pool:
-    """The ranges, and all requests, the oldest gateway first."""
+    """The ranges, and all requests, the oldest gateway first. `share`: how many addresses the gateways of one namespace
+    may have; 0 is no limit."""
 
     ranges: tuple[str, ...]
     requests: tuple[AddressRequest, ...]
+    share: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from seamark.api.gatewaypolicies import BackendTLSPolicy, BackendValidation
 from seamark.families.gateway.backendtlspolicy.reconcile import (
     announce,
@@ -15,8 +17,10 @@ from seamark.families.gateway.backendtlspolicy.state import CONDITIONS
 from seamark.families.gateway.certificates.references import read_authorities
 from seamark.families.gateway.model.dependencies import Dependencies, nothing_desired
 from seamark.families.gateway.model.policies import NO_PROBLEMS, PolicyTargets, TLSPolicyView
+from seamark.families.gateway.policies.facts import previous
 from seamark.families.gateway.policies.state import SeenPolicy
 from seamark.families.gateway.policies.status import status_mode
+from seamark.families.gateway.values.limits import shown
 from seamark.gatewayapi.references import UnresolvedReference, invalid_reference
 from seamark_runtime.api.core import ConfigMap, Secret, Service
 from seamark_runtime.api.meta import Key
@@ -44,24 +48,53 @@ def observe_policy(view: View, key: Key, _results: Results) -> TLSPolicyView | N
     policy = view.intent(BackendTLSPolicy, key)
     if policy is None or policy.deleting:
         return None
-    services, invalid = [], []
-    for number, target in enumerate(policy.spec.target_refs):
-        if (target.group, target.kind) != ("", "Service"):
-            continue
-        if problem := invalid_reference(f"spec.targetRefs[{number}]", target.name):
-            invalid.append(problem)
-        else:
-            services.append((Key(key.namespace, target.name), target.section_name or ""))
+    targets = observe_targets(view, policy)
     authorities, unresolved = observe_authorities(view, key, policy.spec.validation)
-    missing = [f"Service {service}" for service, _ in services if view.intent(Service, service) is None]
     return TLSPolicyView(
         key=key,
         created=policy.metadata.creation_timestamp or "",
-        sections=tuple(services),
+        sections=tuple(targets.sections),
         tls=client_tls(policy.spec.validation, authorities),
-        conditions=conditions(policy.spec.validation, authorities, unresolved),
-        targets=PolicyTargets(tuple(missing), tuple(invalid)),
+        conditions=conditions(policy.spec.validation, authorities, unresolved, targets.missing),
+        targets=PolicyTargets(tuple(targets.missing), tuple(targets.invalid)),
+        lost=tuple(targets.lost),
     )
+
+
+@dataclass
+class SeenTargets:
+    """The targets of a policy: what there is, and what is wrong with the others."""
+
+    sections: list[tuple[Key, str]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    invalid: list[str] = field(default_factory=list)
+    lost: list[Key] = field(default_factory=list)  # Services without the port that is named
+
+
+def observe_targets(view: View, policy: BackendTLSPolicy) -> SeenTargets:
+    found = SeenTargets()
+    for number, target in enumerate(policy.spec.target_refs):
+        where, section = f"spec.targetRefs[{number}]", target.section_name or ""
+        if (target.group, target.kind) != ("", "Service"):
+            kind = shown(f"{target.kind}.{target.group}".removesuffix("."))
+            found.invalid.append(f"{where}: a BackendTLSPolicy has no effect on a {kind} here; use a Service")
+        elif problem := invalid_reference(where, target.name):
+            found.invalid.append(problem)
+        else:
+            key = Key(policy.metadata.namespace, target.name)
+            service = view.intent(Service, key)
+            if service is not None and section not in ("", *port_names(service)):
+                found.missing.append(f"{shown(section)} in Service {key}")
+                found.lost.append(key)
+            else:
+                found.sections.append((key, section))
+            if service is None:
+                found.missing.append(f"Service {key}")
+    return found
+
+
+def port_names(service: Service) -> list[str]:
+    return [port.name for port in (service.spec.ports if service.spec else None) or ()]
 
 
 def observe_authorities(
@@ -91,7 +124,7 @@ def _status(dependencies: Dependencies) -> Declaration:
         published = (policy.status.ancestors if policy.status is not None else None) or ()
         results = view.entries(results_of, policy.key)
         targets = view.entry(dependencies.tls_targets, policy.key) or NO_PROBLEMS
-        return SeenPolicy(name, published, results, targets)
+        return SeenPolicy(name, published, results, targets, previous=previous(view, policy, results, dependencies))
 
     return Controller(
         name="gateway-backendtlspolicies",
@@ -101,5 +134,7 @@ def _status(dependencies: Dependencies) -> Declaration:
         judge=judge,
         announce=announce,
         status=status_mode(name, CONDITIONS),
-        reads=Reads(optional=(BackendTLSPolicy,), sources=(results_of, dependencies.tls_targets)),
+        reads=Reads(
+            optional=(BackendTLSPolicy,), sources=(results_of, dependencies.programmed, dependencies.tls_targets)
+        ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from seamark.api.gatewaypolicies import BackendValidation
 from seamark.families.gateway.backendtlspolicy.state import POLICY_RESOLVED
@@ -30,16 +30,20 @@ def client_tls(validation: BackendValidation, authorities: list[bytes]) -> Clien
 
 
 def conditions(
-    validation: BackendValidation, authorities: list[bytes], unresolved: list[UnresolvedReference]
+    validation: BackendValidation,
+    authorities: list[bytes],
+    unresolved: list[UnresolvedReference],
+    missing: Sequence[str] = (),
 ) -> tuple[Condition, ...]:
     known = validation.well_known_ca_certificates
+    lacking = f"; not found: {', '.join(missing)}" if missing else ""
     if known not in (None, "", "System"):
         accepted = POLICY_ACCEPTED.false("Invalid", f"wellKnownCACertificates {known} is not supported; use System")
     elif not authorities and not known:
         message = unresolved[0].message if unresolved else "The policy names no authorities"
         accepted = POLICY_ACCEPTED.false("NoValidCACertificate", message)
     else:
-        accepted = POLICY_ACCEPTED.true("Accepted", "Policy is accepted")
+        accepted = POLICY_ACCEPTED.true("Accepted", "Policy is accepted" + lacking)
     if unresolved:
         message = "; ".join(reference.message for reference in unresolved)
         return accepted, POLICY_RESOLVED.false(unresolved[0].reason, message)
@@ -47,8 +51,8 @@ def conditions(
 
 
 def report_policy(seen: TLSPolicyView, _answers: Answers) -> Mapping[Key, TLSPolicyView]:
-    """By the Services that are its targets."""
-    return {service: seen for service, _ in seen.sections}
+    """By the Services that are its targets, be it by a port that they do not have."""
+    return dict.fromkeys((*(service for service, _ in seen.sections), *seen.lost), seen)
 
 
 def report_targets(seen: TLSPolicyView, _answers: Answers) -> Mapping[Key, PolicyTargets]:

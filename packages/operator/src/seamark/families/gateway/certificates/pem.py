@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import lru_cache
 
 from cryptography import x509
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from seamark_runtime.api.core import ConfigMap, Secret
+from seamark_runtime.clock import timestamp
 
 SMALLEST_RSA, LARGEST_RSA = 2048, 8192  # bits
 CURVES = ("secp256r1", "secp384r1", "secp521r1")
@@ -67,6 +69,23 @@ def _consistent(key: RSAPrivateNumbers) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
+def validity(chain: bytes) -> tuple[datetime, datetime]:
+    """From when and until when the first certificate of a chain is valid."""
+    certificate = x509.load_pem_x509_certificates(chain)[0]
+    return certificate.not_valid_before_utc, certificate.not_valid_after_utc
+
+
+def date_problem(chain: bytes, now: datetime) -> str:
+    """Why clients refuse a certificate at this moment, with the date; empty when they do not for its dates."""
+    begins, ends = validity(chain)
+    if now < begins:
+        return f"the certificate is not valid before {timestamp(begins)}"
+    if now >= ends:
+        return f"the certificate expired at {timestamp(ends)}"
+    return ""
+
+
 def pair(secret: Secret) -> tuple[bytes, bytes, str]:
     data = secret.data or {}
     chain, key = data.get("tls.crt", b""), data.get("tls.key", b"")
@@ -87,13 +106,3 @@ def authorities(source: ConfigMap | Secret) -> tuple[bytes, str]:
     held = (source.data or {}).get("ca.crt", "")
     pem = held.encode() if isinstance(held, str) else held
     return pem, _authorities_problem(pem)
-
-
-def covered_names(chain: bytes) -> tuple[str, ...]:
-    """The DNS names of a certificate."""
-    try:
-        certificate = x509.load_pem_x509_certificates(chain)[0]
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (ValueError, x509.ExtensionNotFound):
-        return ()
-    return tuple(names.value.get_values_for_type(x509.DNSName))

@@ -11,7 +11,12 @@ from collections.abc import Mapping
 
 from seamark.api.gatewayinfra import FrontService, FrontServiceSpec, FrontSlice
 from seamark.families.gateway.fronts.state import SLICE_MANAGED_BY, Seen
-from seamark.families.gateway.model.addresses import AddressAssignment, service_addresses, service_unreached
+from seamark.families.gateway.model.addresses import (
+    AddressAssignment,
+    mapped_ports,
+    service_addresses,
+    service_unreached,
+)
 from seamark.families.gateway.model.names import GATEWAY_NAME, GATEWAY_NAMESPACE, child_name
 from seamark_runtime.api.core import ServicePort
 from seamark_runtime.api.discovery import SERVICE_NAME, Endpoint, EndpointConditions, EndpointPort
@@ -75,4 +80,5 @@ def report(seen: Seen, answers: Answers) -> Mapping[Key, AddressAssignment]:
     for role, refusal in answers.refusals.items():
         return {seen.key: AddressAssignment(problem=("Invalid", f"Its {role} can't be made: {refusal.message}"))}
     found, unreached = service_addresses(seen.service), service_unreached(seen.service)
-    return {seen.key: AddressAssignment(found, bind=seen.local.addresses[:1], unreached=unreached)}
+    bind, mapped = seen.local.addresses[:1], mapped_ports(seen.service)
+    return {seen.key: AddressAssignment(found, bind=bind, unreached=unreached, mapped=mapped)}

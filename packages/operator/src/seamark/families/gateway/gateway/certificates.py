@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seamark.families.gateway.certificates.pem import date_problem, validity
 from seamark.families.gateway.certificates.references import read_certificate, read_granted_authorities
 from seamark.families.gateway.gateway.state import GATEWAY_RESOLVED
 from seamark.families.gateway.model.gateways import NO_TLS, ListenerTLS
@@ -14,6 +15,8 @@ from seamark_runtime.api.gateway import GROUP, Gateway, Listener
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.grants import Referrer
 from seamark_runtime.view import View
+
+HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +46,29 @@ class GatewayCertificates:
         refs = (listener.tls.certificate_refs if listener.tls is not None else None) or ()
         certificates: list[model.Secret] = []
         unresolved = UnresolvedReference("InvalidCertificateRef", "A listener that ends TLS needs a certificate")
+        dated = False
         for number, ref in enumerate(refs):
             found = read_certificate(self.view, referrer, f"tls.certificateRefs[{number}]", ref)
             if isinstance(found, UnresolvedReference):
                 unresolved = found
             else:
                 certificates.append(found)
+                self._requeue_at_dates(found.chain)
+                if outdated := date_problem(found.chain, self.view.date):  # it is served: some clients take it
+                    unresolved, dated = (
+                        UnresolvedReference("InvalidCertificateRef", f"Secret {found.name}: {outdated}"),
+                        True,
+                    )
         if not certificates:
             return ListenerCertificates(NO_TLS, unresolved.reason, unresolved.message)
-        problem = unresolved if len(certificates) < len(refs) else None
+        problem = unresolved if dated or len(certificates) < len(refs) else None
         return self._validated(listener, tuple(certificates), problem)
+
+    def _requeue_at_dates(self, chain: bytes) -> None:
+        """When a date of the certificate passes; within an hour in any case, as the machine's date may be set."""
+        ahead = [seconds for date in validity(chain) if (seconds := (date - self.view.date).total_seconds()) > 0]
+        if ahead:
+            self.view.requeue_at = min(self.view.requeue_at, self.view.now + min(*ahead, HOUR))
 
     def _validated(
         self, listener: Listener, certificates: tuple[model.Secret, ...], problem: UnresolvedReference | None

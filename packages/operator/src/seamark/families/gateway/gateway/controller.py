@@ -35,7 +35,8 @@ def _views(dependencies: Dependencies) -> Declaration:
         gateway = our_gateway(view, key, dependencies.options.controller_name)
         if gateway is None:
             return None
-        return gateway_view(view, gateway, view.entry(dependencies.addresses, key) or NOT_ASSIGNED)
+        assignment = view.entry(dependencies.addresses, key) or NOT_ASSIGNED
+        return gateway_view(view, gateway, assignment)
 
     return CollectionController(
         name="gateway-views",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from seamark.families.gateway.gateway.certificates import ListenerCertificates
 from seamark.families.gateway.listeners.state import LISTENER_ACCEPTED, LISTENER_CONFLICTED, LISTENER_RESOLVED
 from seamark.families.gateway.model.gateways import ListenerView
 from seamark.families.gateway.values.limits import invalid_hostname
+from seamark.families.gateway.values.tlsoptions import options_problem, tls_versions
 from seamark.gatewayapi.listeners import ROUTE_KINDS, DeclaredListener, listener_spec, route_kinds
 from seamark_runtime.api.gateway import Listener, RouteGroupKind
 from seamark_runtime.api.meta import Condition
@@ -35,7 +37,7 @@ def listener_view(
     attachable = accepted.status == "True" or accepted.reason == "NoValidCACertificate"
     return ListenerView(
         spec=listener_spec(declared, accepted=attachable),
-        tls=certificates.tls,
+        tls=replace(certificates.tls, versions=tls_versions(options_of(listener))),
         supported=tuple(RouteGroupKind(kind=kind) for kind in supported),
         conditions=(accepted, conflicted(conflict), resolution(unsupported, certificates)),
         refusal=refusal,
@@ -51,9 +53,19 @@ def acceptance(listener: Listener, conflict: str, certificates: ListenerCertific
         return LISTENER_ACCEPTED.false(conflict, CONFLICTS[conflict].format(port=listener.port))
     if certificates.accepted_reason:
         return LISTENER_ACCEPTED.false(certificates.accepted_reason, certificates.message)
-    if listener.tls is not None and listener.tls.mode == "Passthrough" and listener.protocol == "HTTPS":
-        return LISTENER_ACCEPTED.false("UnsupportedValue", "An HTTPS listener can't pass TLS through; use protocol TLS")
+    if unsupported := unsupported_tls(listener):
+        return LISTENER_ACCEPTED.false("UnsupportedValue", unsupported)
     return LISTENER_ACCEPTED.true("Accepted", "Listener is accepted")
+
+
+def unsupported_tls(listener: Listener) -> str:
+    if listener.tls is not None and listener.tls.mode == "Passthrough" and listener.protocol == "HTTPS":
+        return "An HTTPS listener can't pass TLS through; use protocol TLS"
+    return options_problem(options_of(listener))
+
+
+def options_of(listener: Listener) -> Mapping[str, str] | None:
+    return listener.tls.options if listener.tls is not None else None
 
 
 def conflicted(conflict: str) -> Condition:

@@ -75,4 +75,5 @@ def programmed(facts: GatewayFacts) -> Condition:
         return GATEWAY_PROGRAMMED.false("AddressNotUsable", assigned.unreached)
     if assigned.not_started and (result is None or result.state is not ProgrammedState.SERVED):
         return GATEWAY_PROGRAMMED.false("Pending", assigned.not_started)
-    return programmed_condition(GATEWAY_PROGRAMMED, result, "Gateway is programmed")
+    elsewhere = assigned.elsewhere(*(listener.spec.port for listener in view.listeners))
+    return programmed_condition(GATEWAY_PROGRAMMED, result, f"Gateway is programmed{elsewhere}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from seamark.families.gateway.listeners.state import PENDING, GatewayFacts
+from seamark.families.gateway.listeners.state import NO_DATA_PLANE, PENDING, GatewayFacts
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.conditions import ConditionType
 
@@ -30,9 +30,10 @@ GATEWAY_RESOLVED = ConditionType(
 )
 GATEWAY_PROGRAMMED = ConditionType(
     "Programmed",
-    meaning="The data plane has acknowledged everything the gateway needs, and listens",
+    meaning="The data plane has acknowledged everything the gateway needs, and answers requests at its ports",
     reasons={
         **PENDING,
+        **NO_DATA_PLANE,
         "Programmed": "The data plane serves it",
         "Invalid": "The data plane refused a part of it, or there is nothing to serve",
         "AddressNotUsable": "The address that it asks for can't be used here, is another gateway's, or gets no traffic",

@@ -10,7 +10,7 @@ from seamark.families.gateway.model.addresses import AddressAssignment
 from seamark.families.gateway.model.gateways import GatewayView, ListenerView
 from seamark.gatewayapi.listeners import allows_set, conflicts, declared_listeners, named_sets
 from seamark_runtime.api.gateway import Gateway, ListenerSet
-from seamark_runtime.api.meta import Condition
+from seamark_runtime.api.meta import Condition, Object
 from seamark_runtime.view import View
 
 
@@ -39,9 +39,14 @@ def gateway_view(view: View, gateway: Gateway, assignment: AddressAssignment) ->
         insecure=any(
             listener.tls.validation is not None and not listener.tls.validation.required for listener in listeners
         ),
-        labels=tuple(sorted((gateway.metadata.labels or {}).items())),
+        labels=labels_of(gateway),
         uid=gateway.uid,
+        set_labels=tuple((listener_set.key, labels_of(listener_set)) for listener_set in allowed),
     )
+
+
+def labels_of(obj: Object) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((obj.metadata.labels or {}).items()))
 
 
 def acceptance(gateway: Gateway, listeners: tuple[ListenerView, ...]) -> Condition:

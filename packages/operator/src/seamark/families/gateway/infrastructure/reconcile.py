@@ -11,7 +11,12 @@ from dataclasses import replace
 from seamark.api.gatewayinfra import FrontService
 from seamark.families.gateway.infrastructure.envoys import Envoys
 from seamark.families.gateway.infrastructure.state import Seen
-from seamark.families.gateway.model.addresses import AddressAssignment, service_addresses, service_unreached
+from seamark.families.gateway.model.addresses import (
+    AddressAssignment,
+    mapped_ports,
+    service_addresses,
+    service_unreached,
+)
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key
 from seamark_runtime.apply import Answers
@@ -45,4 +50,5 @@ def assignment(gateway: Gateway, service: FrontService | None) -> AddressAssignm
     if unusable:
         message = f"The address {', '.join(unusable)} is not one of the Service's: {', '.join(found)}"
         return AddressAssignment(problem=("AddressNotUsable", message), bind=(ALL_ADDRESSES,))
-    return AddressAssignment(found, bind=(ALL_ADDRESSES,), unreached=service_unreached(service))
+    unreached, mapped = service_unreached(service), mapped_ports(service)
+    return AddressAssignment(found, bind=(ALL_ADDRESSES,), unreached=unreached, mapped=mapped)

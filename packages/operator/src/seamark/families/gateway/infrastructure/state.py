@@ -49,3 +49,10 @@ class Seen:
     service: FrontService | None = None
     workload: Object | None = None
     credential: SeenCredential = field(default_factory=SeenCredential)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A gateway for which no Envoys run as Pods any more."""
+
+    key: Key

@@ -11,6 +11,7 @@ from seamark.gatewayapi.listeners import ListenerId
 from seamark_runtime.conditions import ConditionType
 
 PENDING = {"Pending": "The data plane has not answered yet"}
+NO_DATA_PLANE = {"NoDataPlane": "The data plane is in memory: nothing listens"}
 
 LISTENER_ACCEPTED = ConditionType(
     "Accepted",
@@ -48,9 +49,10 @@ LISTENER_RESOLVED = ConditionType(
 )
 LISTENER_PROGRAMMED = ConditionType(
     "Programmed",
-    meaning="The data plane has acknowledged everything the listener needs, and listens",
+    meaning="The data plane has acknowledged everything the listener needs, and answers requests at its port",
     reasons={
         **PENDING,
+        **NO_DATA_PLANE,
         "Programmed": "The data plane serves it",
         "Invalid": "It can't be served",
         "HostnameConflict": "Another listener of that port has the same hostname",

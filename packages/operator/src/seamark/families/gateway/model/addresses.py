@@ -19,6 +19,12 @@ class AddressAssignment:
     bind: tuple[str, ...] = ()  # the addresses at which its Envoys listen, if not these
     unreached: str = ""  # why no traffic reaches these addresses: the error of their provider
     not_started: str = ""  # why its Envoys can't start
+    mapped: tuple[tuple[int, str], ...] = ()  # ports that clients reach at another one: the port, and host:port
+
+    def elsewhere(self, *ports: int) -> str:
+        """Where clients reach those of these ports that the load balancer has under other numbers; to be appended."""
+        found = [f"port {port} is reached at {place}" for port, place in self.mapped if port in ports]
+        return "; ".join(("", *found))
 
 
 NOT_ASSIGNED = AddressAssignment()
@@ -31,6 +37,22 @@ def service_addresses(service: FrontService | None) -> tuple[str, ...]:
         return (service.spec.cluster_ip,) if service.spec.cluster_ip not in ("", "None") else ()
     ingress = (service.status.load_balancer.ingress if service.status is not None else None) or ()
     return tuple(entry.ip or entry.hostname for entry in ingress)
+
+
+def mapped_ports(service: FrontService | None) -> tuple[tuple[int, str], ...]:
+    """A load balancer that gives its ports other numbers has all of them in its status, in the order of the ports."""
+    if service is None or service.spec.type != "LoadBalancer" or service.status is None:
+        return ()
+    inside = [port.port for port in service.spec.ports or ()]
+    outside = [
+        (entry.ip or entry.hostname, outer.port)
+        for entry in service.status.load_balancer.ingress or ()
+        for outer in entry.ports or ()
+    ]
+    if len(inside) != len(outside):
+        return ()
+    pairs = zip(inside, outside, strict=True)
+    return tuple((port, f"{host}:{number}") for port, (host, number) in pairs if number != port)
 
 
 def service_unreached(service: FrontService | None) -> str:

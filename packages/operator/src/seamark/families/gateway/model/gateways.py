@@ -18,6 +18,7 @@ class ListenerTLS:
 
     certificates: tuple[Secret, ...] = ()
     validation: Validation | None = None
+    versions: tuple[str, str] = ("", "")  # the oldest and the newest of TLS; empty for the data plane's default
 
 
 NO_TLS = ListenerTLS()
@@ -48,6 +49,7 @@ class GatewayView:
     insecure: bool = False  # clients without a valid certificate are let in
     labels: tuple[tuple[str, str], ...] = ()
     uid: str = ""
+    set_labels: tuple[tuple[Key, tuple[tuple[str, str], ...]], ...] = ()  # the labels of these listener sets
 
     @property
     def serves(self) -> bool:

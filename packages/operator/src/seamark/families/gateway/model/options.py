@@ -40,10 +40,12 @@ class Options:
     controller_name: str = CONTROLLER_NAME
     class_name: str = CLASS_NAME
     addresses: tuple[str, ...] = ("127.0.80.0/24",)  # ranges that are local here: each gateway gets one of them
+    addresses_share: int = 64  # of them, for the gateways of one namespace; 0: no limit
     counting: float = 5.0  # least seconds between two counts of a gateway's routes
     translating: float = 0.25  # least seconds between two translations of a gateway
-    verify: float = 30.0  # seconds between two checks whether a gateway is still served
+    verify: float = 5.0  # seconds between two probes of a gateway
     answer_within: float = 10.0  # seconds that the data plane may take
     features: tuple[str, ...] = ()
     cluster: Cluster | None = None  # how Envoys run as Pods; None: they do not
+    former_namespace: str = ""  # where Envoys ran as Pods before they ran on this machine; empty: nothing is looked for
     front: Front | None = None  # the Service before an Envoy of this machine; None: there is none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seamark_edge.dataplane.model import ClientTls
@@ -30,6 +30,7 @@ class TLSPolicyView:
     tls: ClientTls | None  # None: no server could be verified by it, so no connection is made
     conditions: tuple[Condition, ...]
     targets: PolicyTargets = NO_PROBLEMS
+    lost: tuple[Key, ...] = ()  # Services without the port that is named
 
     @property
     def age(self) -> tuple[str, str]:
@@ -44,9 +45,10 @@ class TrafficPolicyView:
     created: str
     targets: tuple[tuple[str, Key, str], ...]  # kind, object, section
     selectors: tuple[tuple[str, tuple[tuple[str, str], ...], str], ...]  # kind, labels, section
-    parts: tuple[tuple[str, Any], ...]  # its settings, by field
+    parts: tuple[tuple[str, Any], ...]  # its settings, by field; of one that can't be used, those that still apply
     problem: str = ""  # why it can't be used
     missing: tuple[str, ...] = ()
+    guards: frozenset[str] = frozenset()  # those of its fields that protect what is behind it
 
     def __hash__(self) -> int:
         return hash(self.key)  # its settings can be long, and are hashed for every rule that it may hold for
@@ -54,3 +56,8 @@ class TrafficPolicyView:
     @property
     def age(self) -> tuple[str, str]:
         return (self.created, str(self.key))
+
+    def unusable(self, problem: str, good: TrafficPolicyView | None = None) -> TrafficPolicyView:
+        """It can't be used. `good`: its last valid form, which stays in effect if it protects."""
+        kept = good.parts if good is not None and good.guards else ()
+        return replace(self, parts=kept, problem=problem)

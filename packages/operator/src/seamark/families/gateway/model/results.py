@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
-from seamark.families.gateway.model.routes import AttachedRoute
 from seamark_edge.dataplane.model import Origin
 
 
@@ -13,6 +14,7 @@ class ProgrammedState(Enum):
     SERVED = "served"
     PENDING = "pending"
     REFUSED = "refused"
+    NOWHERE = "nowhere"  # by a data plane that listens nowhere
     ABSENT = "absent"  # no instance is connected, or it does not respond
 
 
@@ -22,19 +24,23 @@ class ProgrammedResult:
 
     state: ProgrammedState
     message: str = ""
+    certificates: tuple[tuple[str, str], ...] = ()  # Secrets that the data plane refused, each with its error
+
+
+class RefusedObject(NamedTuple):
+    """An object whose configuration the data plane refused, with everything that this depended on."""
+
+    origin: Origin
+    cause: object
+    error: str
 
 
 @dataclass(frozen=True)
-class RefusedRoutes:
-    """The routes of a gateway that the data plane refused last, as they were then, each with its error."""
+class RefusedObjects:
+    """The objects of a gateway that the data plane refused last, as they were then."""
 
-    routes: tuple[tuple[AttachedRoute, str], ...] = ()
+    objects: tuple[RefusedObject, ...] = ()
 
-    def unchanged(self, attached: tuple[AttachedRoute, ...]) -> dict[Origin, str]:
-        """Those that are attached as they were refused: they are not tried again."""
-        if not self.routes:
-            return {}
-        known = {route.route.origin: route for route in attached}
-        return {
-            refused.route.origin: error for refused, error in self.routes if known.get(refused.route.origin) == refused
-        }
+    def unchanged(self, cause_of: Callable[[Origin], object]) -> dict[Origin, str]:
+        """Those that are as they were when they were refused, by their errors: they are not tried again."""
+        return {refused.origin: refused.error for refused in self.objects if cause_of(refused.origin) == refused.cause}

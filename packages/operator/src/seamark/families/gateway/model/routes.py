@@ -25,6 +25,15 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
+class BackendHealth:
+    """Whether a ready endpoint of a backend accepts connections, as a condition has it."""
+
+    status: str
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of a route: its entries for the data plane, one for each match, in order."""
 
@@ -72,3 +81,4 @@ class RouteParents:
     ours: tuple[RouteParent, ...] = ()
     missing: tuple[str, ...] = ()  # parents that do not exist, as kind and name
     invalid: tuple[str, ...] = ()  # what is wrong with the names of parents
+    backends: tuple[Backend, ...] = ()  # of all rules, each once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seamark.families.gateway.model.policies import NO_PROBLEMS, PolicyTargets
 from seamark_runtime.api.gatewayshared import AncestorStatus
@@ -20,6 +20,7 @@ POLICY_ACCEPTED = ConditionType(
         "Valid": "It can be served",
         "Invalid": "It says something that can't be served",
         "Conflicted": "An older policy says the same of the same target",
+        "TargetNotFound": "The port that it names does not exist, so it has no effect",
         "NoValidCACertificate": "None of its authorities can be used",
     },
 )
@@ -34,6 +35,7 @@ class SeenPolicy:
     results: Mapping[Key, tuple[Condition, ...]]
     targets: PolicyTargets = NO_PROBLEMS
     selecting: bool = False  # it selects its targets by label
+    previous: Mapping[Key, Condition] = field(default_factory=dict)  # Accepted=False before a restart, by gateway
 
     @property
     def room(self) -> int:

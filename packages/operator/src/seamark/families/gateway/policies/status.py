@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from seamark.families.gateway.policies.state import MOST_ANCESTORS, SeenPolicy
+from seamark.families.gateway.policies.state import MOST_ANCESTORS, POLICY_ACCEPTED, SeenPolicy
 from seamark_runtime.api.gatewayshared import GROUP, AncestorStatus, ParentReference, PolicyStatus
+from seamark_runtime.api.meta import Condition, Key
 from seamark_runtime.apply import Answers
-from seamark_runtime.conditions import ConditionType
+from seamark_runtime.conditions import FALSE, TRUE, ConditionType
 from seamark_runtime.events import Notice
 from seamark_runtime.status import ByEntry, Entries
+
+Results = Mapping[Key, tuple[Condition, ...]]  # by gateway
 
 
 def judge(seen: SeenPolicy, _answers: Answers) -> PolicyStatus:
@@ -17,11 +21,29 @@ def judge(seen: SeenPolicy, _answers: Answers) -> PolicyStatus:
         AncestorStatus(
             ancestor_ref=ParentReference(group=GROUP, kind="Gateway", namespace=gateway.namespace, name=gateway.name),
             controller_name=seen.controller_name,
-            conditions=conditions,
+            conditions=(seen.previous[gateway],) if gateway in seen.previous else conditions,
         )
         for gateway, conditions in sorted(seen.results.items())
     ]
     return PolicyStatus(ancestors=tuple(entries[: seen.room]))
+
+
+def previous_refusals(policy: Any, controller_name: str, results: Results) -> dict[Key, Condition]:
+    """Where the policy is valid now, and our entry of this generation in its status is False: as settings can be
+    checked without the data plane, that had refused it. Until it has answered again, the condition stays."""
+    published = {
+        Key(entry.ancestor_ref.namespace or "", entry.ancestor_ref.name): condition
+        for entry in (policy.status.ancestors if policy.status is not None else None) or ()
+        if entry.controller_name == controller_name
+        for condition in entry.conditions
+        if (condition.type, condition.status, condition.reason) == (POLICY_ACCEPTED.name, FALSE, "Invalid")
+        and condition.observed_generation == policy.metadata.generation
+    }
+    return {
+        gateway: POLICY_ACCEPTED.false(condition.reason, condition.message)
+        for gateway, condition in published.items()
+        if gateway in results and results[gateway][0].status == TRUE
+    }
 
 
 def announce(seen: SeenPolicy, _answers: Answers) -> Iterable[Notice]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.model.dependencies import OPTIONAL, Dependencies, RouteCollections, nothing_desired
-from seamark.families.gateway.model.results import ProgrammedState
 from seamark.families.gateway.model.routes import RouteParents
 from seamark.families.gateway.route.attachment import observe_attachment
 from seamark.families.gateway.route.reconcile import (
@@ -16,8 +15,10 @@ from seamark.families.gateway.route.reconcile import (
     report_attached,
     report_counts,
     report_parents,
+    report_used,
 )
 from seamark.families.gateway.route.state import (
+    BACKENDS_READY,
     PARTIALLY_INVALID,
     ROUTE_ACCEPTED,
     ROUTE_RESOLVED,
@@ -54,7 +55,11 @@ def _attachment(dependencies: Dependencies, routes: RouteCollections) -> Declara
         keyed={kind: lambda route: (route.key,)},
         observe=observe,
         desire=nothing_desired,
-        outputs=(Output(routes.parents, report_parents), Output(routes.attached, report_attached)),
+        outputs=(
+            Output(routes.parents, report_parents),
+            Output(routes.attached, report_attached),
+            Output(routes.used, report_used),
+        ),
         reads=Reads(
             kinds=(Gateway, Service, Namespace, ReferenceGrant, ListenerSet),
             optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet, TrafficPolicy),
@@ -94,7 +99,7 @@ def _status(dependencies: Dependencies, routes: RouteCollections) -> Declaration
         previous = {
             parent.parent: condition
             for parent, condition in previous_refusals(route, name, parents.ours).items()
-            if not served(view, parent.gateway)
+            if not dependencies.is_served(view, parent.gateway)
         }
         return Seen(
             route,
@@ -102,13 +107,10 @@ def _status(dependencies: Dependencies, routes: RouteCollections) -> Declaration
             parents,
             view.entries(dependencies.refusals, Origin(kind.RESOURCE.kind, *route.key)),
             previous,
+            {b: found for b in parents.backends if (found := view.entry(dependencies.backend_health, b))},
             foreign,
             concerns_us=bool(parents.ours) or foreign < len(entries),
         )
-
-    def served(view: View, gateway: Key) -> bool:
-        result = view.entry(dependencies.programmed, gateway)
-        return result is not None and result.state is ProgrammedState.SERVED
 
     return Controller(
         name=kind.RESOURCE.plural,
@@ -121,10 +123,10 @@ def _status(dependencies: Dependencies, routes: RouteCollections) -> Declaration
             entries=Entries("parents", identity=lambda entry: entry.parent_ref),
             ours=lambda entry: entry.controller_name == name,
             policy_condition=f"one.controllerName == '{name}'",
-            conditions=(ROUTE_ACCEPTED, ROUTE_RESOLVED, PARTIALLY_INVALID),
+            conditions=(ROUTE_ACCEPTED, ROUTE_RESOLVED, PARTIALLY_INVALID, BACKENDS_READY),
         ),
         reads=Reads(
             optional=(kind,) if kind in OPTIONAL else (),
-            sources=(routes.parents, dependencies.refusals, dependencies.programmed),
+            sources=(routes.parents, dependencies.refusals, dependencies.programmed, dependencies.backend_health),
         ),
     )

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from seamark.families.gateway.listeners.status import REFUSED
 from seamark.families.gateway.model.dependencies import Counts
-from seamark.families.gateway.model.routes import AttachedRoute, RouteParent, RouteParents
+from seamark.families.gateway.model.routes import AttachedRoute, Backend, RouteParent, RouteParents
 from seamark.families.gateway.route.state import (
+    BACKENDS_READY,
     MOST_PARENTS,
     PARTIALLY_INVALID,
     ROUTE_ACCEPTED,
@@ -23,7 +24,7 @@ from seamark.gatewayapi.listeners import ListenerId
 from seamark_runtime.api.gateway import ParentReference, Route, RouteParentStatus, RouteStatus
 from seamark_runtime.api.meta import Condition, Key
 from seamark_runtime.apply import Answers
-from seamark_runtime.conditions import FALSE, TRUE
+from seamark_runtime.conditions import FALSE, TRUE, UNKNOWN
 from seamark_runtime.events import Notice
 
 REASONS = {
@@ -52,13 +53,17 @@ def attachments(seen: SeenAttachment) -> Attachments:
             at_gateway[listener] = tuple(dict.fromkeys((*at_gateway.get(listener, ()), *names)))
     return Attachments(
         key=seen.key,
-        parents=RouteParents(tuple(parents), seen.missing, seen.invalid),
+        parents=RouteParents(tuple(parents), seen.missing, seen.invalid, backends_of(seen)),
         attached={
             gateway: AttachedRoute(seen.view, tuple(listeners.items()))
             for gateway, listeners in through.items()
             if listeners
         },
     )
+
+
+def backends_of(seen: SeenAttachment) -> tuple[Backend, ...]:
+    return tuple(dict.fromkeys(backend for _, backend in seen.view.backends))
 
 
 def accept(seen: SeenAttachment, candidate: Candidate) -> tuple[Condition, Attached]:
@@ -89,6 +94,14 @@ def report_attached(seen: Attachments, _answers: Answers) -> Mapping[Key, Attach
     return seen.attached
 
 
+def report_used(seen: Attachments, _answers: Answers) -> Mapping[Key, frozenset[Backend]]:
+    """By Service, of a route that is attached to any gateway."""
+    found: dict[Key, set[Backend]] = {}
+    for backend in seen.parents.backends if seen.attached else ():
+        found.setdefault(backend.service, set()).add(backend)
+    return {service: frozenset(backends) for service, backends in found.items()}
+
+
 def counted(attached: Iterable[AttachedRoute]) -> Counts:
     """How many routes each listener has."""
     counts: dict[ListenerId, int] = {}
@@ -112,10 +125,38 @@ def judge(seen: Seen, _answers: Answers) -> RouteStatus:
         entry = RouteParentStatus(
             parent_ref=parent.parent,
             controller_name=seen.controller_name,
-            conditions=with_refusal(parent, seen),
+            conditions=with_backends(with_refusal(parent, seen), seen),
         )
         entries.setdefault(parent.parent, entry)
     return RouteStatus(parents=tuple(entries.values())[: seen.room])
+
+
+def with_backends(conditions: tuple[Condition, ...], seen: Seen) -> tuple[Condition, ...]:
+    """Of a route that this parent has taken, also whether its backends accept connections."""
+    by_type = {condition.type: condition for condition in conditions}
+    if by_type[ROUTE_ACCEPTED.name].status != TRUE:
+        return conditions
+    resolved = by_type[ROUTE_RESOLVED.name]
+    if resolved.status != TRUE and resolved.reason != "InvalidExtensionRef":
+        message = "A reference of the route can't be used; its condition ResolvedRefs has the cause"
+        return (*conditions, BACKENDS_READY.false("BackendNotResolved", message))
+    return (*conditions, backends_ready(seen))
+
+
+def backends_ready(seen: Seen) -> Condition:
+    """The worst of its backends: False before Unknown before not known yet."""
+    backends = seen.parents.backends
+    if not backends:
+        return BACKENDS_READY.true("NoBackends", "No rule of the route needs a backend")
+    known = [seen.health[backend] for backend in backends if backend in seen.health]
+    for status in (FALSE, UNKNOWN):
+        for health in known:
+            if health.status == status:
+                condition = BACKENDS_READY.false if status == FALSE else BACKENDS_READY.unknown
+                return condition(health.reason, health.message)
+    if len(known) < len(backends):
+        return BACKENDS_READY.not_yet("Pending", "The endpoints of a backend are being probed")
+    return BACKENDS_READY.true("BackendsReady", "Every backend has a ready endpoint that accepts connections")
 
 
 def with_refusal(parent: RouteParent, seen: Seen) -> tuple[Condition, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seamark.families.gateway.model.dependencies import Counts
-from seamark.families.gateway.model.routes import AttachedRoute, RouteParents, RouteView
+from seamark.families.gateway.model.routes import AttachedRoute, Backend, BackendHealth, RouteParents, RouteView
 from seamark.gatewayapi.attachment import AttachingRoute
 from seamark.gatewayapi.listeners import GatewayListeners, ListenerSpec
 from seamark.gatewayapi.references import UnresolvedReference
@@ -37,6 +37,22 @@ ROUTE_RESOLVED = ConditionType(
         "InvalidKind": "A reference is of a kind that can't be used",
         "InvalidExtensionRef": "An extension that a rule names can't be used",
         "UnsupportedProtocol": "A backend speaks a protocol that can't be used",
+    },
+)
+BACKENDS_READY = ConditionType(
+    "seamark.dev/BackendsReady",
+    meaning="Every backend of every rule has a ready endpoint that accepts connections",
+    reasons={
+        "BackendsReady": "Of every backend, a connection to a ready endpoint was accepted",
+        "NoBackends": "No rule of the route needs a backend",
+        "BackendNotResolved": "A reference can't be used; ResolvedRefs has the cause",
+        "NoReadyEndpoint": "A backend has no ready endpoint",
+        "AddressNotAllowed": "A backend has endpoints at link-local or metadata addresses alone: none is connected to",
+        "EndpointsRefuse": "The endpoints of a backend refuse connections: its target port may be wrong",
+        "EndpointsSilent": "The endpoints of a backend do not answer",
+        "NoDataPlane": "The data plane is in memory: nothing connects to backends",
+        "NotVerified": "The endpoints of a backend were not verified for longer than the evidence is valid",
+        "Pending": "The endpoints of a backend are being probed",
     },
 )
 PARTIALLY_INVALID = ConditionType(
@@ -87,6 +103,7 @@ class Seen:
     parents: RouteParents
     refusals: Mapping[Key, str] = field(default_factory=dict)  # the error of the data plane, by gateway
     previous: Mapping[ParentReference, Condition] = field(default_factory=dict)  # Accepted=False before a restart
+    health: Mapping[Backend, BackendHealth] = field(default_factory=dict)  # of those backends that are known
     foreign: int = 0  # entries of other controllers in its status
     concerns_us: bool = True  # it has a parent of ours, or an entry of ours
 

@@ -24,6 +24,10 @@ TARGET_KINDS: dict[str, type[Object]] = {
     "GRPCRoute": GRPCRoute,
 }
 MOST_TARGETS, MOST_LABELS = 16, 16
+PROTECTING = {  # fields without which a route would be open, by their name in a spec
+    **{"rateLimit": "rate_limit", "csrf": "csrf", "rbac": "rbac", "acl": "acl", "oauth2": "oauth2"},
+    **{"extAuth": "ext_auth", "basicAuth": "basic_auth", "apiKeyAuth": "api_key_auth", "jwtAuth": "jwt_auth"},
+}
 UNKNOWN_FIELD = Pattern(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?(.*)`)?")
 
 
@@ -60,7 +64,19 @@ def read_policy(policy: TrafficPolicy) -> TrafficPolicyView:
         selectors=tuple(map(selector, targets.target_selectors or ())),
         parts=tuple(parts.items()) if not problem else (),
         problem=problem,
+        guards=guards(spec),
     )
+
+
+def guards(spec: dict[str, Any]) -> frozenset[str]:
+    """Those of its fields that protect. One that only switches a protection off (`disable`, `local: {}`) does not."""
+    return frozenset(
+        name for field, name in PROTECTING.items() if (given := spec.get(field)) and not switched_off(given)
+    )
+
+
+def switched_off(given: object) -> bool:
+    return isinstance(given, dict) and not any(given.values())
 
 
 def targets_of(spec: dict[str, Any]) -> Targets:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.model.dependencies import Dependencies, nothing_desired
 from seamark.families.gateway.model.policies import NO_PROBLEMS, TrafficPolicyView
+from seamark.families.gateway.policies.facts import previous
 from seamark.families.gateway.policies.state import SeenPolicy
 from seamark.families.gateway.policies.status import status_mode
 from seamark.families.gateway.rules.trafficpolicies import TARGET_KINDS, read_policy
 from seamark.families.gateway.trafficpolicy.reconcile import announce, judge, report_policy, report_targets
 from seamark.families.gateway.trafficpolicy.state import CONDITIONS
+from seamark.families.gateway.values import limits
 from seamark_runtime.api.gateway import Gateway, GRPCRoute, HTTPRoute, ListenerSet
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -42,10 +45,19 @@ def observe_policy(view: View, key: Key, _results: Results) -> TrafficPolicyView
     if policy is None or policy.deleting:
         return None
     found = read_policy(policy)
-    missing = [
-        f"{kind} {target}" for kind, target, _ in found.targets if view.intent(TARGET_KINDS[kind], target) is None
-    ]
+    missing = [name for kind, target, section in found.targets if (name := missing_target(view, kind, target, section))]
     return replace(found, missing=tuple(missing))
+
+
+def missing_target(view: View, kind: str, target: Key, section: str) -> str:
+    """What does not exist of a target: the object, or its listener or rule of that name; empty when it is there."""
+    obj: Any = view.intent(TARGET_KINDS[kind], target)
+    if obj is None:
+        return f"{kind} {target}"
+    parts = obj.spec.listeners if kind in ("Gateway", "ListenerSet") else obj.spec.rules
+    if section and all(part.name != section for part in parts):
+        return f"{limits.shown(section)} in {kind} {target}"
+    return ""
 
 
 def _status(dependencies: Dependencies) -> Declaration:
@@ -56,7 +68,7 @@ def _status(dependencies: Dependencies) -> Declaration:
         results = view.entries(results_of, policy.key)
         targets = view.entry(dependencies.traffic_targets, policy.key) or NO_PROBLEMS
         selecting = bool(policy.spec and policy.spec.get("targetSelectors"))
-        return SeenPolicy(name, published, results, targets, selecting)
+        return SeenPolicy(name, published, results, targets, selecting, previous(view, policy, results, dependencies))
 
     return Controller(
         name="gateway-trafficpolicies",
@@ -66,5 +78,7 @@ def _status(dependencies: Dependencies) -> Declaration:
         judge=judge,
         announce=announce,
         status=status_mode(name, CONDITIONS),
-        reads=Reads(optional=(TrafficPolicy,), sources=(results_of, dependencies.traffic_targets)),
+        reads=Reads(
+            optional=(TrafficPolicy,), sources=(results_of, dependencies.programmed, dependencies.traffic_targets)
+        ),
     )

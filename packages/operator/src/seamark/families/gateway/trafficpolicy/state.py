@@ -11,6 +11,7 @@ POLICY_ATTACHED = ConditionType(
     reasons={
         "Attached": "It holds as it is",
         "Merged": "Another policy of the same target adds to it",
+        "TargetNotFound": "The listener or rule that it names does not exist, so it has no effect",
         "Overridden": "Other policies of the same target say all that it says",
     },
 )

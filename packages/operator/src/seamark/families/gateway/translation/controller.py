@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from seamark.families.gateway.model.dependencies import Dependencies
-from seamark.families.gateway.model.results import RefusedRoutes
+from seamark.families.gateway.model.results import RefusedObjects
 from seamark.families.gateway.translation.endpoints import BY_SERVICE
 from seamark.families.gateway.translation.memory import Translator, current_call
 from seamark.families.gateway.translation.reconcile import (
@@ -13,13 +15,14 @@ from seamark.families.gateway.translation.reconcile import (
     report_refusals,
     report_tls,
     report_traffic,
+    with_refusals,
 )
 from seamark.families.gateway.translation.state import Seen, TranslationState, remove_call
 from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import CollectionController, Declaration, Output, Reads, Timing
+from seamark_runtime.controller import CollectionController, Companion, Declaration, Output, Reads, Timing
 from seamark_runtime.memory import Remembered
 from seamark_runtime.source import Fresh
 from seamark_runtime.view import View
@@ -37,10 +40,18 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             return Seen(key, remove_call(key))
         call = current_call(translation, state.presence, dependencies.options)
         fact = view.fact(dependencies.refused, key)
-        refused = fact.value if isinstance(fact, Fresh) else RefusedRoutes()
-        result, routes = programmed(state, translation, results.to(call), refused)
-        return Seen(key, call, result, routes, translation.conditions)
+        refused = fact.value if isinstance(fact, Fresh) else RefusedObjects()
+        result, objects = programmed(state, translation, results.to(call), refused)
+        return Seen(key, call, result, objects, with_refusals(translation.conditions, objects))
 
+    async def sweep() -> None:
+        """Gateways that went while no operator ran have no key here: what serves them is removed by this alone."""
+        while not dependencies.gateways.synced:  # noqa: ASYNC110  a term may end meanwhile
+            await asyncio.sleep(1)
+        await dependencies.retain(lambda gateway: bool(dependencies.gateways.entries(gateway)))
+
+    data_plane = Companion(dependencies.run_data_plane, lasting=dependencies.lasting_data_plane)
+    companions = (Companion(sweep), data_plane) if data_plane.lasting else (data_plane,)
     return (
         CollectionController(
             name="gateway-translations",
@@ -49,7 +60,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             desire=desire,
             memory=memory,
             perform=dependencies.perform,
-            companions=(dependencies.run_data_plane,),
+            companions=companions,
             outputs=(
                 Output(dependencies.programmed, report_programmed),
                 Output(dependencies.refusals, report_refusals),

@@ -2,18 +2,22 @@
 
 - The same input is not translated again, and the same snapshot has the same number.
 - Of the routes that did not change, what was built before is used again: a change costs what it affects.
+- A policy that protects is remembered in its last valid form: that stays in effect while the policy is not valid.
 - While only routes change, a gateway that the data plane has confirmed is still served.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from seamark.families.gateway.model.dependencies import Dependencies
 from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.options import Options
+from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute
 from seamark.families.gateway.translation.endpoints import endpoints
+from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.reconcile import confirmed
 from seamark.families.gateway.translation.snapshot import translate, used_backends
 from seamark.families.gateway.translation.state import (
@@ -27,12 +31,14 @@ from seamark.families.gateway.translation.state import (
     remove_call,
 )
 from seamark.families.gateway.translation.tlspolicies import merge_tls_policies
-from seamark.families.gateway.translation.trafficpolicies import PolicyTable, merge_traffic_policies
+from seamark.families.gateway.translation.trafficpolicies import merge_traffic_policies
 from seamark_edge.dataplane.protocol import Presence
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Call, Results
 from seamark_runtime.source import Fresh
 from seamark_runtime.view import View
+
+ValidPolicies = Mapping[Key, TrafficPolicyView]
 
 
 class Translator:
@@ -49,33 +55,48 @@ class Translator:
             if presence is None and last is None:  # nothing of it was ever started
                 return None
             return None if isinstance(results.to(remove_call(key)), Fresh) else TranslationState(presence=presence)
-        given, conditions = self._input(view, gateway)
+        attached = self._attached(view, gateway)
+        table, valid = self._policies(view, gateway, attached, last.policies if last is not None else {})
+        given, conditions = self._input(view, gateway, attached, table)
         translation = translated(last.translation if last is not None else None, given, conditions)
         response = results.to(current_call(translation, presence, self._dependencies.options))
         known = last.confirmed if last is not None else None
-        return TranslationState(translation, presence, confirmed(known, translation, presence, response))
+        return TranslationState(translation, presence, valid, confirmed(known, translation, presence, response))
 
-    def _input(self, view: View, gateway: GatewayView) -> tuple[TranslationInput, PolicyConditions]:
-        dependencies = self._dependencies
+    def _attached(self, view: View, gateway: GatewayView) -> list[AttachedRoute]:
+        """The oldest first."""
         attached: list[AttachedRoute] = []
-        for routes in dependencies.routes:
+        for routes in self._dependencies.routes:
             attached += view.entries(routes.attached, gateway.key).values()
-        attached.sort(key=lambda route: route.route.age)
-        backends = used_backends(attached).values()
-        tls, tls_conditions = merge_tls_policies(view, gateway, backends, dependencies.tls_policies)
-        table = self._traffic_policies(view, gateway, attached)
-        policies, traffic_conditions = merge_traffic_policies(gateway, attached, table)
-        given = TranslationInput(
-            gateway, tuple(attached), {backend: endpoints(view, backend) for backend in backends}, tls, policies
-        )
-        return given, PolicyConditions(tls_conditions, traffic_conditions)
+        return sorted(attached, key=lambda route: route.route.age)
 
-    def _traffic_policies(self, view: View, gateway: GatewayView, attached: list[AttachedRoute]) -> PolicyTable:
-        """Policies are about objects of their own namespace: those of the gateway, its sets and its routes count."""
+    def _input(
+        self, view: View, gateway: GatewayView, attached: list[AttachedRoute], table: PolicyTable
+    ) -> tuple[TranslationInput, PolicyConditions]:
+        backends = used_backends(attached).values()
+        tls = merge_tls_policies(view, gateway, backends, self._dependencies.tls_policies)
+        policies, traffic_conditions = merge_traffic_policies(gateway, attached, table)
+        found = {backend: endpoints(view, backend).usable for backend in backends}
+        given = TranslationInput(gateway, tuple(attached), found, tls.tls, policies, tls.sources, table)
+        return given, PolicyConditions(tls.conditions, traffic_conditions)
+
+    def _policies(
+        self, view: View, gateway: GatewayView, attached: list[AttachedRoute], last: ValidPolicies
+    ) -> tuple[PolicyTable, ValidPolicies]:
+        """Policies are about objects of their own namespace: those of the gateway, its sets and its routes count.
+
+        `last` are those that protect, in their last valid form; so is the second result.
+        """
         namespaces = {gateway.key.namespace: None, **{key.namespace: None for key, _ in gateway.sets}}
         namespaces.update(dict.fromkeys(route.route.origin.namespace for route in attached))
         policies = self._dependencies.traffic_policies
-        return PolicyTable(policy for name in namespaces for policy in view.entries(policies, name).values())
+        found, valid = [], {}
+        for policy in (policy for name in namespaces for policy in view.entries(policies, name).values()):
+            good = last.get(policy.key) if policy.problem else policy
+            if good is not None and good.guards:
+                valid[policy.key] = good
+            found.append(policy.unusable(policy.problem, good) if policy.problem else policy)
+        return PolicyTable(found), valid
 
 
 def translated(last: Translation | None, given: TranslationInput, conditions: PolicyConditions) -> Translation:

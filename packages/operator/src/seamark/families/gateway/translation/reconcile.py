@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from seamark.families.gateway.listeners.status import REFUSED
 from seamark.families.gateway.model.gateways import GatewayView
-from seamark.families.gateway.model.results import ProgrammedResult, ProgrammedState, RefusedRoutes
-from seamark.families.gateway.translation.state import Programmed, Seen, Translation, TranslationState
+from seamark.families.gateway.model.results import ProgrammedResult, ProgrammedState, RefusedObjects
+from seamark.families.gateway.policies.state import POLICY_ACCEPTED
+from seamark.families.gateway.translation.pieces import POLICY, SECRET, TLS_POLICY, cause_of, key_of, pieces_of
+from seamark.families.gateway.translation.state import (
+    PolicyConditions,
+    Programmed,
+    Seen,
+    Translation,
+    TranslationInput,
+    TranslationState,
+)
 from seamark_edge.dataplane.model import Origin
 from seamark_edge.dataplane.protocol import Presence
 from seamark_runtime.api.meta import Condition, Key
@@ -29,8 +39,8 @@ def confirmed(
     if presence is not None and presence.connected == 0:
         return None
     match response:
-        case Fresh(Programmed(error="")):
-            return translation.input.gateway
+        case Fresh(Programmed(instances=served, error="")):
+            return translation.input.gateway if served else None
         case Fresh() | Failed():
             return None
         case _:
@@ -38,22 +48,51 @@ def confirmed(
 
 
 def programmed(
-    state: TranslationState, translation: Translation, response: Response, refused: RefusedRoutes
+    state: TranslationState, translation: Translation, response: Response, refused: RefusedObjects
 ) -> tuple[ProgrammedResult, Mapping[Origin, str]]:
-    """What the response means for the gateway, and the routes without which it is served."""
+    """What the response means for the gateway, and the objects without which it is served."""
     if state.presence is not None and state.presence.connected == 0:
         return ProgrammedResult(ProgrammedState.ABSENT, "The data plane is not connected"), {}
     match response:
-        case Fresh(Programmed(refused=routes, error="")):
-            return ProgrammedResult(ProgrammedState.SERVED), dict(routes)
-        case Fresh(Programmed(error=error)):
-            return ProgrammedResult(ProgrammedState.REFUSED, error), {}
+        case Fresh(value=found):
+            return answered(found), dict(found.refused)
         case Failed(message):
             return ProgrammedResult(ProgrammedState.ABSENT, f"The data plane did not answer: {message}"), {}
         case _:
-            same = state.confirmed == translation.input.gateway
-            found = ProgrammedState.SERVED if same else ProgrammedState.PENDING
-            return ProgrammedResult(found), refused.unchanged(translation.input.attached)
+            known = still_refused(translation.input, refused)
+            if state.confirmed == translation.input.gateway:
+                return served(known), known
+            return ProgrammedResult(ProgrammedState.PENDING), known
+
+
+def answered(found: Programmed) -> ProgrammedResult:
+    if found.error:
+        return ProgrammedResult(ProgrammedState.REFUSED, found.error)
+    return served(dict(found.refused)) if found.instances else ProgrammedResult(ProgrammedState.NOWHERE)
+
+
+def served(refused: Mapping[Origin, str]) -> ProgrammedResult:
+    certificates = tuple((f"{o.namespace}/{o.name}", error) for o, error in refused.items() if o.kind == SECRET)
+    return ProgrammedResult(ProgrammedState.SERVED, certificates=certificates)
+
+
+def still_refused(given: TranslationInput, refused: RefusedObjects) -> dict[Origin, str]:
+    if not refused.objects:
+        return {}
+    pieces = pieces_of(given)
+    return refused.unchanged(lambda origin: cause_of(given, pieces, origin))
+
+
+def with_refusals(conditions: PolicyConditions, refused: Mapping[Origin, str]) -> PolicyConditions:
+    """The conditions of policies that the data plane has refused have its error."""
+    tls, traffic = dict(conditions.tls), dict(conditions.traffic)
+    for origin, error in refused.items():
+        key, invalid = key_of(origin), POLICY_ACCEPTED.false("Invalid", REFUSED.format(error=error))
+        if origin.kind == POLICY and key in traffic:
+            traffic[key] = (invalid,)
+        elif origin.kind == TLS_POLICY and key in tls:
+            tls[key] = (invalid, *tls[key][1:])
+    return PolicyConditions(tls, traffic)
 
 
 # ---- entries

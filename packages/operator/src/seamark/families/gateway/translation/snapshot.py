@@ -36,9 +36,8 @@ class Translated(NamedTuple):
     hosts: Hosts
 
 
-def translate(given: TranslationInput, previous: Hosts, without: frozenset[Origin] = frozenset()) -> Translated:
-    """`previous` are the hosts of an earlier translation; of the routes in `without` nothing is served."""
-    attached = [route for route in given.attached if route.route.origin not in without]
+def translate(given: TranslationInput, previous: Hosts) -> Translated:
+    """`previous` are the hosts of an earlier translation."""
     hosts: dict[tuple[str, str], tuple[object, VirtualHost]] = {}
     listeners: dict[str, model.Listener] = {}
     tables: dict[str, model.RouteTable] = {}
@@ -49,7 +48,7 @@ def translate(given: TranslationInput, previous: Hosts, without: frozenset[Origi
             ports.setdefault(listener.spec.port, []).append(listener)
             secrets.update((secret.name, secret) for secret in listener.tls.certificates)
     for port, views in ports.items():
-        built = Port(given, port, views, attached, previous)
+        built = Port(given, port, views, previous)
         chains = built.chains()
         tables.update((table.name, table) for table in built.tables)
         hosts.update(built.hosts)
@@ -61,7 +60,7 @@ def translate(given: TranslationInput, previous: Hosts, without: frozenset[Origi
             inspect=any(view.spec.protocol in ("HTTPS", "TLS") for view in views),
             users=tuple(str(view.spec.id) for view in views),
         )
-    clusters, endpoints = backends(given, attached)
+    clusters, endpoints = backends(given)
     certificate = given.gateway.backend_certificate
     if certificate is not None and any(each.tls is not None and each.tls.certificate for each in clusters.values()):
         secrets[certificate.name] = certificate
@@ -76,12 +75,10 @@ def used_backends(attached: Iterable[AttachedRoute]) -> dict[str, Backend]:
     return found
 
 
-def backends(
-    given: TranslationInput, attached: Iterable[AttachedRoute]
-) -> tuple[dict[str, model.Cluster], dict[str, model.Endpoints]]:
+def backends(given: TranslationInput) -> tuple[dict[str, model.Cluster], dict[str, model.Endpoints]]:
     clusters: dict[str, model.Cluster] = {}
     endpoints: dict[str, model.Endpoints] = {}
-    for name, backend in used_backends(attached).items():
+    for name, backend in used_backends(given.attached).items():
         tls = given.tls.get(backend)
         refused = backend in given.tls and tls is None
         clusters[name] = model.Cluster(name, backend.protocol, tls)
@@ -97,14 +94,13 @@ class Port:
         given: TranslationInput,
         port: int,
         views: list[ListenerView],
-        attached: list[AttachedRoute],
         previous: Hosts,
     ) -> None:
         self._policies = given.policies
         self._previous = previous
         self._port = port
         self._views = views
-        self._attached = attached
+        self._attached = given.attached
         self._covered: dict[str, list[str]] | None = None
         self.tables: list[model.RouteTable] = []
         self.hosts: dict[tuple[str, str], tuple[object, VirtualHost]] = {}  # all that are used, old and new
@@ -181,7 +177,7 @@ class Port:
             hosts[domain] = misdirected(domain)
         if spec.hostname:
             hosts[ANY] = misdirected(ANY)
-        tls = model.ServerTls(certificate_names(view), view.tls.validation)
+        tls = model.ServerTls(certificate_names(view), view.tls.validation, versions=view.tls.versions)
         names = (spec.hostname,) if spec.hostname else ()
         return Chain(name, names, tls, table=self._table(name, hosts))
 
@@ -201,7 +197,8 @@ class Port:
     def _streams(self, view: ListenerView) -> list[Chain]:
         spec, tls = view.spec, None
         if not spec.passthrough:
-            tls = model.ServerTls(certificate_names(view), view.tls.validation, http=False)
+            certificates, versions = certificate_names(view), view.tls.versions
+            tls = model.ServerTls(certificates, view.tls.validation, http=False, versions=versions)
         made = []
         for attached in self._attached:
             route = attached.route

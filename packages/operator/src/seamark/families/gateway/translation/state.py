@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seamark.families.gateway.model.gateways import GatewayView
+from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.results import ProgrammedResult
 from seamark.families.gateway.model.routes import AttachedRoute, Backend
+from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.gatewayapi.listeners import ListenerId
 from seamark_edge.dataplane import model
 from seamark_edge.dataplane.model import Origin, Snapshot, VirtualHost
 from seamark_edge.dataplane.protocol import Presence
 from seamark_runtime.api.meta import Condition, Key
+from seamark_runtime.callrates import Rate
 from seamark_runtime.calls import Call
 
 # ---- translating
@@ -44,6 +47,9 @@ class TranslationInput:
     endpoints: Mapping[Backend, tuple[tuple[str, int], ...]]
     tls: Mapping[Backend, model.ClientTls | None] = field(default_factory=dict)  # None: no connection is made to it
     policies: RulePolicies = field(default_factory=dict)
+    # from which policies `tls` and `policies` were made: to make them again without one of them
+    tls_sources: Mapping[Backend, Key] = field(default_factory=dict, compare=False)
+    table: PolicyTable = field(default_factory=lambda: PolicyTable(()), compare=False)
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,8 @@ class PolicyConditions:
 
 
 # ---- calls
+
+PROBES = Rate("probes of gateways", 60.0)
 
 
 @dataclass(frozen=True)
@@ -80,14 +88,15 @@ class Programmed:
     """The result of `Program`: by how many instances it is served, and without which routes."""
 
     instances: int
-    refused: tuple[tuple[Origin, str], ...] = ()  # routes, each with the error of the data plane
-    error: str = ""  # it was refused, and not for any route: nothing new is served
+    refused: tuple[tuple[Origin, str], ...] = ()  # objects, each with the error of the data plane
+    error: str = ""  # it was refused, and no object is the cause: nothing new is served
 
 
 def program_call(action: Program, every: float, timeout: float) -> Call[Programmed]:
     """Its target has the version in it: a newer snapshot does not wait for the response to an older one."""
     target = f"gateway {action.gateway} {action.version}"
-    return Call(target, action, every=every, shelf_life=every * 3, timeout=timeout)
+    longest = min(every, 60.0)
+    return Call(target, action, every=every, shelf_life=every * 3, timeout=timeout, slowest=longest, rate=PROBES)
 
 
 def remove_call(gateway: Key) -> Call[None]:
@@ -114,6 +123,7 @@ class TranslationState:
 
     translation: Translation | None = None  # None: it is gone
     presence: Presence | None = None
+    policies: Mapping[Key, TrafficPolicyView] = field(default_factory=dict)  # that protect, in their last valid form
     confirmed: GatewayView | None = None  # as the data plane has confirmed it last: it is still so while routes change
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.policies import TLSPolicyView
@@ -10,19 +11,32 @@ from seamark.families.gateway.model.routes import Backend
 from seamark.families.gateway.policies.state import POLICY_ACCEPTED
 from seamark_edge.dataplane.model import ClientTls
 from seamark_runtime.api.meta import Condition, Key
+from seamark_runtime.conditions import TRUE
 from seamark_runtime.source import Collection
 from seamark_runtime.view import View
 
 
+class TLSPolicies(NamedTuple):
+    """For each backend its TLS and where it is from; and the conditions of every policy with such a target."""
+
+    tls: Mapping[Backend, ClientTls | None]
+    sources: Mapping[Backend, Key]
+    conditions: Mapping[Key, tuple[Condition, ...]]
+
+
 def merge_tls_policies(
     view: View, gateway: GatewayView, backends: Iterable[Backend], policies: Collection[Key, TLSPolicyView]
-) -> tuple[dict[Backend, ClientTls | None], dict[Key, tuple[Condition, ...]]]:
-    """For each backend of a gateway the effective policy; and the conditions of every policy with such a target."""
+) -> TLSPolicies:
+    """The effective policies of the backends of a gateway."""
     tls: dict[Backend, ClientTls | None] = {}
+    sources: dict[Backend, Key] = {}
     conditions: dict[Key, tuple[Condition, ...]] = {}
     effective: set[Key] = set()
+    lost: dict[Key, tuple[Condition, ...]] = {}
     for backend in backends:
-        by_section = about(backend, view.entries(policies, backend.service).values())
+        found = view.entries(policies, backend.service).values()
+        lost |= {policy.key: without_effect(policy) for policy in found if backend.service in policy.lost}
+        by_section = about(backend, found)
         for oldest, *others in by_section.values():
             effective.add(oldest.key)
             conditions[oldest.key] = oldest.conditions
@@ -33,8 +47,16 @@ def merge_tls_policies(
                     conditions[policy.key] = (conflict, *policy.conditions[1:])
         chosen = (by_section.get(backend.port_name) if backend.port_name else None) or by_section.get("")
         if chosen:
-            tls[backend] = with_certificate(chosen[0].tls, gateway)
-    return tls, conditions
+            tls[backend], sources[backend] = with_certificate(chosen[0].tls, gateway), chosen[0].key
+    return TLSPolicies(tls, sources, lost | conditions)
+
+
+def without_effect(policy: TLSPolicyView) -> tuple[Condition, ...]:
+    """Of a policy that names a port which the Service does not have."""
+    accepted, *others = policy.conditions
+    if accepted.status != TRUE:
+        return policy.conditions
+    return POLICY_ACCEPTED.false("TargetNotFound", f"Not found: {', '.join(policy.targets.missing)}"), *others
 
 
 def about(backend: Backend, policies: Iterable[TLSPolicyView]) -> dict[str, list[TLSPolicyView]]:

@@ -1,7 +1,8 @@
 """TrafficPolicies at a gateway: the effect of several on each rule behind each listener. Pure.
 
 The more specific precedes: an extension of the rule, the rule by name, the route, the listener, the gateway; on one
-level the oldest. Each top-level field is taken from the first policy that has it.
+level the oldest. Each top-level field is taken from the first policy that has it. A policy that can't be used has no
+effect, unless it protects: then its last good settings apply, and without any its routes answer 500.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute, Rule
 from seamark.families.gateway.policies.state import POLICY_ACCEPTED
 from seamark.families.gateway.trafficpolicy.state import POLICY_ATTACHED
+from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.state import AppliedPolicy
 from seamark.gatewayapi.listeners import ListenerId
 from seamark_edge.dataplane import model
@@ -29,47 +31,7 @@ class PolicyUse:
     together: bool = False
 
 
-Labels = tuple[tuple[str, str], ...]
-SelectorKey = tuple[
-    str, str, str, tuple[str, str] | None
-]  # kind, namespace, section, and the first label of a selector
-
-
-class PolicyTable:
-    """All policies that may concern a gateway, by their targets: an object is compared only with those that name it,
-    and those whose first label it has."""
-
-    def __init__(self, policies: Iterable[TrafficPolicyView]) -> None:
-        self._named: dict[tuple[str, Key, str], list[TrafficPolicyView]] = {}
-        self._selecting: dict[SelectorKey, list[tuple[TrafficPolicyView, Labels]]] = {}
-        self._by_key: dict[Key, TrafficPolicyView] = {}
-        for policy in sorted(policies, key=lambda policy: policy.age):
-            self._by_key[policy.key] = policy
-            for target in policy.targets:
-                self._named.setdefault(target, []).append(policy)
-            for kind, labels, section in policy.selectors:
-                selecting = (kind, policy.key.namespace, section, labels[0] if labels else None)
-                self._selecting.setdefault(selecting, []).append((policy, labels))
-
-    def __bool__(self) -> bool:
-        return bool(self._by_key)
-
-    def extension(self, key: Key) -> TrafficPolicyView | None:
-        return self._by_key.get(key)
-
-    def usable(self, key: Key) -> bool:
-        policy = self._by_key.get(key)
-        return policy is not None and not policy.problem
-
-    def about(self, kind: str, key: Key, section: str, labels: Mapping[str, str]) -> list[TrafficPolicyView]:
-        found = list(self._named.get((kind, key, section), ()))
-        for label in (None, *labels.items()) if self._selecting else ():
-            for policy, wanted in self._selecting.get((kind, key.namespace, section, label), ()):
-                if all(labels.get(name) == value for name, value in wanted):
-                    found.append(policy)
-        return sorted(dict.fromkeys(found), key=lambda policy: policy.age)
-
-
+ParentLabels = Mapping[tuple[str, Key], Mapping[str, str]]  # of a gateway and of its listener sets
 RulePolicies = dict[tuple[model.Origin, int, ListenerId], AppliedPolicy]
 
 
@@ -82,20 +44,36 @@ def merge_traffic_policies(
     attached = tuple(attached)
     if not table and not any(rule.extensions for each in attached for rule in each.route.rules):
         return policies, {}
-    labels = dict(gateway.labels)
+    parents = parent_labels(gateway)
+    everywhere = table.about("Gateway", gateway.key, "", dict(gateway.labels))
     for each in attached:
         route, own = each.route, dict(each.route.labels)
-        whole = table.about(route.origin.kind, Key(route.origin.namespace, route.origin.name), "", own)
+        key = Key(route.origin.namespace, route.origin.name)
+        whole = table.about(route.origin.kind, key, "", own)
+        for policy in table.without_section(route.origin.kind, key, (rule.name for rule in route.rules)):
+            uses.setdefault(policy, PolicyUse())
         for listener, _ in each.through:
-            behind = [*at_listener(table, gateway, listener, labels), *table.about("Gateway", gateway.key, "", labels)]
+            behind = [*at_listener(table, listener, parents), *everywhere]
             for number, rule in enumerate(route.rules):
                 levels = [*at_rule(table, rule, route.origin, own), *whole, *behind]
                 unresolved = not all(map(table.usable, rule.extensions))
                 if levels or unresolved:
                     policies[(route.origin, number, listener)] = applied(levels, uses, unresolved=unresolved)
-    for policy in table.about("Gateway", gateway.key, "", labels):
+    listeners = [listener.spec.id for listener in gateway.listeners]
+    for kind, key in parents:
+        names = [listener.name for listener in listeners if (listener.kind, listener.key) == (kind, key)]
+        for policy in table.without_section(kind, key, names):
+            uses.setdefault(policy, PolicyUse())
+    behind = [policy for listener in listeners for policy in at_listener(table, listener, parents)]
+    sets = [policy for (kind, key), own in parents.items() for policy in table.about(kind, key, "", own)]
+    for policy in (*everywhere, *behind, *sets):
         uses.setdefault(policy, PolicyUse(set(dict(policy.parts))))  # it is effective without routes, too
     return policies, {policy.key: conditions(policy, use) for policy, use in uses.items()}
+
+
+def parent_labels(gateway: GatewayView) -> ParentLabels:
+    found = {("Gateway", gateway.key): dict(gateway.labels)}
+    return {**found, **{("ListenerSet", key): dict(labels) for key, labels in gateway.set_labels}}
 
 
 def at_rule(table: PolicyTable, rule: Rule, origin: model.Origin, labels: Mapping[str, str]) -> list[TrafficPolicyView]:
@@ -104,15 +82,11 @@ def at_rule(table: PolicyTable, rule: Rule, origin: model.Origin, labels: Mappin
     return [*found, *(table.about(origin.kind, key, rule.name, labels) if rule.name else ())]
 
 
-def at_listener(
-    table: PolicyTable, gateway: GatewayView, listener: ListenerId, labels: Mapping[str, str]
-) -> list[TrafficPolicyView]:
-    if listener.kind == "Gateway":
-        return table.about("Gateway", gateway.key, listener.name, labels)
-    return [
-        *table.about("ListenerSet", listener.key, listener.name, {}),
-        *table.about("ListenerSet", listener.key, "", {}),
-    ]
+def at_listener(table: PolicyTable, listener: ListenerId, parents: ParentLabels) -> list[TrafficPolicyView]:
+    """Those of the listener, and of the set that it is of."""
+    own = parents.get((listener.kind, listener.key), {})
+    found = table.about(listener.kind, listener.key, listener.name, own)
+    return found if listener.kind == "Gateway" else [*found, *table.about("ListenerSet", listener.key, "", own)]
 
 
 def applied(
@@ -120,6 +94,7 @@ def applied(
 ) -> AppliedPolicy:
     chosen: dict[str, Any] = {}
     sources: set[TrafficPolicyView] = set()
+    blocked = unresolved  # a protection that can't be served is never left out: requests are answered with an error
     for policy in dict.fromkeys(levels):
         use = uses.setdefault(policy, PolicyUse())
         for name, value in policy.parts:
@@ -127,20 +102,32 @@ def applied(
                 chosen[name] = value
                 use.effective.add(name)
                 sources.add(policy)
+        for name in policy.guards if policy.problem else ():
+            blocked = blocked or name not in chosen
+            chosen.setdefault(name, None)
     for policy in sources if len(sources) > 1 else ():
         uses[policy].together = True
     request, response = chosen.get("header_modifiers", (model.NO_HEADERS, model.NO_HEADERS))
     timeout, idle = chosen.get("timeouts", (None, None))
     extras = model.Extras(chosen.get("cors"), chosen.get("rate_limit"), request, response)
-    return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), unresolved)
+    return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), blocked)
+
+
+def consequence(policy: TrafficPolicyView) -> str:
+    """What becomes of requests while a policy that protects can't be used; to be appended."""
+    if policy.guards.difference(name for name, _ in policy.parts):
+        return "; it protects its targets, so their requests are answered with 500"
+    return "; its last valid settings are still in effect" if policy.parts else ""
 
 
 def conditions(policy: TrafficPolicyView, use: PolicyUse) -> tuple[Condition, ...]:
     missing = f"; not found: {', '.join(policy.missing)}" if policy.missing else ""
     if policy.problem:
-        return (POLICY_ACCEPTED.false("Invalid", policy.problem + missing),)
+        return (POLICY_ACCEPTED.false("Invalid", policy.problem + consequence(policy) + missing),)
     accepted = POLICY_ACCEPTED.true("Valid", "Policy is accepted" + missing)
     fields = {name for name, _ in policy.parts}
+    if policy.missing and not use.effective:
+        return accepted, POLICY_ATTACHED.false("TargetNotFound", f"Not found: {', '.join(policy.missing)}")
     if fields and not use.effective:
         return accepted, POLICY_ATTACHED.false("Overridden", "Other policies say all that this one says")
     if use.together or use.effective != fields:

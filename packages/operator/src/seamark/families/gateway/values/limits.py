@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterable, Sized
 from itertools import chain
 
 from seamark.families.gateway.values.durations import LONGEST, seconds
+from seamark_edge.dataplane.model import MOST_PATTERN
 from seamark_runtime.untrusted.names import NameRule, is_name
-from seamark_runtime.untrusted.patterns import InvalidPattern, Pattern
+from seamark_runtime.untrusted.patterns import InvalidPattern, Pattern, program_size
 
 MOST_WEIGHT = 1_000_000
 MOST_COUNT = 2**32 - 1
 MOST_AGE = 2**31 - 1
+MOST_VALUE = 16_384  # bytes of a header's value
 SHOWN = 60  # characters of a value that a message shows
 
 _TOKEN = Pattern(r"[-!#$%&'*+.^_`|~0-9A-Za-z]{1,256}")
@@ -63,12 +65,15 @@ def duration(field: str, text: str | None, *, least: float = 0.0) -> float | Non
 
 
 def pattern(field: str, text: str) -> str:
-    """A regular expression as the data plane reads it: RE2."""
+    """A regular expression as the data plane reads it: RE2, on bytes."""
     try:
-        Pattern(text)
-    except InvalidPattern as error:
+        size = program_size(text.encode())
+    except (InvalidPattern, UnicodeEncodeError) as error:
         problem = f"the regular expression {shown(text)} is not valid: {error}"
         raise Unsupported(f"{field}: {problem}") from None
+    if size > MOST_PATTERN:
+        problem = f"the regular expression {shown(text)} is too large: its compiled form has {size} instructions"
+        raise Unsupported(f"{field}: {problem}, at most {MOST_PATTERN} are served")
     return text
 
 
@@ -86,8 +91,9 @@ def changed_header(field: str, name: str) -> str:
 
 
 def header_value(field: str, value: str) -> str:
-    if len(value) > 16384 or not _CONTROL.isdisjoint(value):
-        rule = "must have at most 16384 characters, and no control characters"
+    sent = len(value.encode(errors="replace")) + value.count("%")  # the data plane gets every % twice
+    if sent > MOST_VALUE or not _CONTROL.isdisjoint(value):
+        rule = f"must have at most {MOST_VALUE} bytes, % counted twice, and no control characters"
         raise Unsupported(f"{field}: {shown(value)} is not a valid value of a header: it {rule}")
     return value
 

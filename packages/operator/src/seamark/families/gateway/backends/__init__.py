@@ -1,0 +1,1 @@
+"""The backends of routes, each once however many routes share it: whether one of its endpoints accepts connections."""
