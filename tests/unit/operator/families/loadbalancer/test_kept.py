@@ -78,7 +78,7 @@ def test_a_place_is_kept_until_its_hold_ends(places: KeptPlaces, time: Time) -> 
     places.advance(PLACE, REFUSED, time.now)
     view = View({}, time.now)
     assert places.at(view, PLACE) == MINE
-    assert view.requeue_at == HOLD  # whoever reads it is looked at again then
+    assert view.requeue_at == HOLD  # its readers are requeued then
     time.now = HOLD - 0.1
     assert at(places, time) == "b"
     time.now = HOLD

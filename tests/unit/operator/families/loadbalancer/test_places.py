@@ -53,7 +53,7 @@ def taken_by(reservations: Reservations, url: str) -> dict[str, bool | None]:
 
 
 def test_an_address_that_is_reserved_for_a_service_belongs_to_its_namespace_however_old_other_endpoints_are() -> None:
-    remote = Remote(memory_edge(), Intervals(), SystemClock())
+    remote = Remote(memory_edge(reachable=True), Intervals(), SystemClock())
     kept: dict[str, str] = run(remote.perform(Keep(SERVICE, ("",))))
     url = f"tcp://{kept['']}"
     assert taken_by(remote.reservations, url) == {"tenant-a": True, "tenant-b": False}
@@ -75,7 +75,7 @@ def test_an_address_that_is_given_back_is_nobodys() -> None:
 
 
 def test_at_the_end_of_a_term_of_leadership_nothing_is_known_to_be_reserved() -> None:
-    remote = Remote(memory_edge(), Intervals(), SystemClock())
+    remote = Remote(memory_edge(reachable=True), Intervals(), SystemClock())
 
     async def term() -> str:
         leading = asyncio.ensure_future(remote.keep_connected())

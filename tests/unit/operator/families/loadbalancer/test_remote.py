@@ -23,7 +23,7 @@ class Time(SystemClock):
 
 
 def test_the_edge_is_polled_again_soon_only_while_a_status_waits_for_agents() -> None:
-    clock, provider, waits = Time(), memory_edge(), [False]
+    clock, provider, waits = Time(), memory_edge(reachable=True), [False]
     remote = Remote(provider, Intervals(poll=50.0, soon=10.0), clock, hurried=lambda: waits[0])
     polls = 0
 
@@ -44,15 +44,16 @@ def test_the_edge_is_polled_again_soon_only_while_a_status_waits_for_agents() ->
     assert [polled(now) for now in (152.0, 161.0)] == [2, 3]
 
 
-def test_an_endpoint_that_is_not_ready_is_waited_for() -> None:
+def test_an_endpoint_that_is_not_online_is_waited_for() -> None:
     endpoint = {
         "apiVersion": "ngrok.k8s.ngrok.com/v1alpha1",
         "kind": "AgentEndpoint",
         "metadata": {"name": "web", "namespace": "default", "uid": "uid-web", "generation": 1},
         "spec": {"url": "tcp://edge.example.test:20001", "upstream": {"url": "tcp://web:80"}},
     }
-    ready = {"type": "Ready", "status": "True", "reason": "x", "message": "", "lastTransitionTime": "x"}
-    for status, expected in ({}, True), ({"conditions": [{**ready, "observedGeneration": 1}]}, None):
+    good = {"status": "True", "reason": "x", "message": "", "lastTransitionTime": "x", "observedGeneration": 1}
+    online = [{"type": name, **good} for name in ("EndpointCreated", "TrafficPolicyApplied", "DomainReady")]
+    for status, expected in ({}, True), ({"conditions": online[1:]}, True), ({"conditions": online}, None):
         dependencies = given_dependencies()
         Play(controllers(dependencies), {"given": [{**endpoint, "status": status}]}).run()
         assert dependencies.awaited.get(EDGE) is expected

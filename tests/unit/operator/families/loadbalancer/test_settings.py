@@ -1,4 +1,4 @@
-"""Settings: which edge, and what is wrong with what was said."""
+"""Settings: which edge, and what is wrong with the values."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def test_the_key_may_be_in_a_file(tmp_path: Path) -> None:
     assert key_of(LoadBalancerSettings(lb_api_key_file=str(tmp_path / "key"))) == "secret"
     with pytest.raises(UserError, match="lb_api_key_file"):
         key_of(LoadBalancerSettings(lb_api_key_file=str(tmp_path / "none")))
+
+
+def test_what_is_left_at_the_edge_is_swept_by_default() -> None:
+    unnamed, named = options_of(LoadBalancerSettings()), options_of(LoadBalancerSettings(lb_cluster="east"))
+    assert (unnamed.sweep, unnamed.named) == (600.0, False)
+    assert (named.sweep, named.named) == (600.0, True)
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

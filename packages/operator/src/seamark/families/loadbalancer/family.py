@@ -20,6 +20,7 @@ from seamark.families.loadbalancer.places.controller import controllers as place
 from seamark.families.loadbalancer.remote import Remote
 from seamark.families.loadbalancer.service.controller import controllers as services
 from seamark.families.loadbalancer.settings import loaded, options_of, provider_of
+from seamark.families.loadbalancer.sweep.controller import controllers as sweep
 from seamark.families.loadbalancer.trafficpolicy.controller import controllers as traffic_policies
 from seamark.families.loadbalancer.trafficpolicy.state import CONDITIONS as POLICY_CONDITIONS
 from seamark.providers.edge.protocol import EdgeProvider
@@ -87,6 +88,8 @@ def controllers(options: Options, provider: EdgeProvider, *, clock: Clock | None
         options=options,
         perform=remote.perform,
         connected=remote.keep_connected,
+        reachable=provider.capabilities.reachable,
+        upstream_checks=provider.capabilities.upstream_checks,
         policy_refusal=provider.capabilities.policy_refusal,
         policy_check=provider.capabilities.policy_check,
         reserved=remote.reservations.namespaces,
@@ -96,7 +99,7 @@ def controllers(options: Options, provider: EdgeProvider, *, clock: Clock | None
     kinds = (hosts, services, agent_endpoints, cloud_endpoints, domains, traffic_policies)
     declared = [controller for kind in kinds for controller in kind(dependencies)]
     competing = CompetingControllers("loadBalancerClass", options.lb_class)
-    return (*online(dependencies), *places(dependencies), *guarded(competing, *declared))
+    return (*online(dependencies), *places(dependencies), *sweep(dependencies), *guarded(competing, *declared))
 
 
 def configured() -> tuple[Declaration, ...]:

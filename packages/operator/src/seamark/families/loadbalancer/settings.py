@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from seamark.families.loadbalancer.model.options import Intervals, Options
+from seamark.families.loadbalancer.model.options import ANY_CLUSTER, Intervals, Options
 from seamark.providers.edge.memory import memory_edge
 from seamark.providers.edge.ngrok import API, ngrok_cloud
 from seamark.providers.edge.objectcache import Freshness
@@ -39,13 +39,15 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     ] = 0
     lb_cluster: Annotated[
         str, Meta(description="This cluster's name at the edge: what it makes there is known by it", min_length=1)
-    ] = "kubernetes"
+    ] = ANY_CLUSTER
     lb_cluster_domain: Annotated[str, Meta(description="What stands behind service.namespace in names")] = (
         "svc.cluster.local"
     )
     lb_cross_namespace_upstreams: Annotated[
         bool,
-        Meta(description="AgentEndpoints may name Services of any namespace, and private addresses, without a grant"),
+        Meta(
+            description="Endpoints may name Services and endpoints of any namespace, and private addresses, ungranted"
+        ),
     ] = False
     lb_cross_namespace_bindings: Annotated[
         bool,
@@ -63,9 +65,18 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     lb_verify: Annotated[
         float, Meta(description="Seconds after which what we have at the edge is listed again", ge=5)
     ] = 60.0
+    lb_sweep: Annotated[
+        float,
+        Meta(
+            description="Seconds after which an address, endpoint or domain at the edge is removed whose object is"
+            " gone; 0 for never. Without a name for the cluster (lb_cluster) only what has the uid of this cluster in"
+            " its mark; of two clusters that were given the same name, each would remove what is the other's",
+            ge=0,
+        ),
+    ] = 600.0
     lb_shelf_life: Annotated[
         float,
-        Meta(description="Seconds after which what the edge has not confirmed is not said to be so any more", gt=0),
+        Meta(description="Seconds after which what the edge has not confirmed is Unknown", gt=0),
     ] = 180.0
 
 
@@ -83,13 +94,16 @@ def options_of(settings: LoadBalancerSettings) -> Options:
         settings.lb_namespace,
         drain,
         settings.lb_cross_namespace_upstreams,
+        settings.lb_sweep,
         settings.lb_cross_namespace_bindings,
         Intervals(settings.lb_poll, settings.lb_verify, settings.lb_shelf_life),
     )
 
 
 def provider_of(settings: LoadBalancerSettings) -> EdgeProvider:
-    freshness = Freshness(settings.lb_verify, settings.lb_shelf_life)
+    # A listing counts until the next call after it: its age is then within the shelf life.
+    stands = max(settings.lb_verify, settings.lb_shelf_life - settings.lb_verify)
+    freshness = Freshness(settings.lb_verify, stands)
     match settings.lb_provider:
         case "seamark":
             budget = settings.lb_requests_per_minute

@@ -1,4 +1,4 @@
-"""The first keeps a place, whatever another says of itself; and nothing is remembered of whoever is gone."""
+"""The first owner keeps a place, whatever another claims; nothing is remembered of deleted ones."""
 
 from __future__ import annotations
 

@@ -11,11 +11,12 @@ from seamark.families.loadbalancer.agentendpoint.state import CONDITIONS, AtEdge
 from seamark.families.loadbalancer.model.dependencies import Dependencies
 from seamark.families.loadbalancer.model.endpoints import host_seen, policy_seen
 from seamark.families.loadbalancer.model.entries import EDGE, Agents
-from seamark.families.loadbalancer.model.places import sources, taken
+from seamark.families.loadbalancer.model.places import forward_refusal, sources, taken
 from seamark.families.loadbalancer.model.policychecks import CheckedPolicies
-from seamark_edge.agent.wanted import referrer_of, upstream_host
+from seamark.families.loadbalancer.model.upstreams import Dial, dial
 from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
 from seamark_edge.claims import foreign
+from seamark_edge.forwards import referrer_of
 from seamark_edge.urls import BadUrl, key_of, place, upstream
 from seamark_runtime.api.core import Service
 from seamark_runtime.api.gateway import ReferenceGrant
@@ -29,17 +30,22 @@ from seamark_runtime.upstreams import BadHost, UpstreamRules, destination, refus
 from seamark_runtime.view import View
 
 
-def observe(dependencies: Dependencies, view: View, endpoint: AgentEndpoint, _results: Results) -> Seen | None:
+def observe(dependencies: Dependencies, view: View, endpoint: AgentEndpoint, results: Results) -> Seen | None:
     if endpoint.deleting:
         return None
-    rules = dependencies.options.upstream_rules
+    rules, timing = dependencies.options.upstream_rules, dependencies.options.timing
+    dials = dial(timing, Dial(endpoint.uid, key_of(endpoint.spec.url))) if dependencies.upstream_checks else None
+    policy = policy_seen(dependencies.policy_refusal, view, endpoint)
     return Seen(
         endpoint,
         mistake(endpoint, rules) or crossing(view, endpoint, rules),
-        policy_seen(dependencies.policy_refusal, view, endpoint),
+        policy,
         host_seen(dependencies, view, endpoint),
         at_edge(dependencies, view, endpoint),
+        results,
+        dials,
         taken(dependencies, view, endpoint),
+        forward_refusal(dependencies, view, endpoint, policy.document),
     )
 
 
@@ -59,10 +65,9 @@ def mistake(endpoint: AgentEndpoint, rules: UpstreamRules) -> str:
     if message := foreign(endpoint, any_binding=rules.cross_namespace_bindings):
         return message
     try:
-        upstream(endpoint.spec.upstream.url)
+        host = upstream(endpoint.spec.upstream.url).host
     except BadUrl as bad:
         return f"spec.upstream.url: {bad}"
-    host = upstream_host(endpoint.spec.upstream.url)
     trouble = forbidden(host)
     return f"spec.upstream.url: {host} is {trouble}" if trouble else bad_reference(endpoint)
 
@@ -75,8 +80,8 @@ def crossing(view: View, endpoint: AgentEndpoint, rules: UpstreamRules) -> str:
         return granted(view, referrer, "", Service.RESOURCE.kind, Key(other, service))
 
     try:
-        wanted = destination(upstream_host(endpoint.spec.upstream.url), namespace, rules.cluster_domain)
-    except BadHost as bad:
+        wanted = destination(upstream(endpoint.spec.upstream.url).host, namespace, rules.cluster_domain)
+    except (BadUrl, BadHost) as bad:
         return f"spec.upstream.url: {bad}"
     message = refusal(wanted, namespace, rules, allowed)
     return f"spec.upstream.url: {message}" if message else ""
@@ -97,6 +102,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             conditions=CONDITIONS,
             fields=("assigned_url", "traffic_policy", "domain_ref"),
         ),
+        perform=dependencies.perform,
         reads=Reads(
             kinds=(NgrokTrafficPolicy, Domain),
             optional=(ReferenceGrant,),

@@ -7,24 +7,30 @@ from seamark.families.loadbalancer.agentendpoint.state import CREATED, READY, Se
 from seamark.families.loadbalancer.model.conditions import is_true
 from seamark.families.loadbalancer.model.endpoints import POLICY_APPLIED, domain_ready
 from seamark.families.loadbalancer.model.policies import same, text
+from seamark.families.loadbalancer.model.upstreams import upstream_as
+from seamark_edge import forwards
 from seamark_edge.api.ngrok import AgentEndpointStatus
 from seamark_edge.claims import IN_USE, TAKEN, refused
-from seamark_edge.model import Endpoint, RefusedEndpoint, is_policy_error
+from seamark_edge.forwards import NOT_ALLOWED
+from seamark_edge.model import UNUSABLE, Endpoint, RefusedEndpoint, is_policy_error
 from seamark_edge.urls import readable
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
 from seamark_runtime.controller import Wanted
 
 
-def desire(_seen: Seen) -> Wanted:
-    return Wanted()
+def desire(seen: Seen) -> Wanted:
+    """An endpoint that agents hold has its upstream dialled."""
+    held = bool(current(seen)) and not (seen.mistake or seen.forward) and seen.edge.known
+    return Wanted(calls=(seen.dials,)) if held and seen.dials is not None else Wanted()
 
 
 def judge(seen: Seen, _answers: Answers) -> AgentEndpointStatus:
     created, policy, domain = created_as(seen), policy_as(seen), domain_ready(seen.host)
-    ready = READY.worst_of(domain, policy, created, otherwise=("EndpointActive", "The endpoint is active"))
+    reachable = upstream_as(created, seen.results.to(seen.dials) if seen.dials is not None else None)
+    ready = READY.worst_of(domain, policy, created, reachable, otherwise=("EndpointActive", "The endpoint is active"))
     return AgentEndpointStatus(
-        conditions=(created, policy, domain, ready),
+        conditions=(created, policy, domain, reachable, ready),
         assigned_url=assigned(seen),
         traffic_policy=seen.policy.name,
         domain_ref=seen.host.ref,
@@ -57,9 +63,10 @@ def current(seen: Seen) -> list[Endpoint]:
 
 
 def refusal(seen: Seen) -> RefusedEndpoint | None:
-    """The edge's refusal of the current generation to an agent."""
+    """Why an agent does not hold the current generation: its own problem with it, else the edge's refusal."""
     generation = seen.endpoint.metadata.generation
-    return next((refused for refused in seen.edge.agents.refused if refused.generation in (0, generation)), None)
+    found = [refused for refused in seen.edge.agents.refused if refused.generation in (0, generation)]
+    return next((refused for refused in found if refused.code == UNUSABLE), next(iter(found), None))
 
 
 def created_as(seen: Seen) -> Condition:  # noqa: PLR0911  one row per answer
@@ -67,22 +74,27 @@ def created_as(seen: Seen) -> Condition:  # noqa: PLR0911  one row per answer
         return CREATED.false(TAKEN, IN_USE)
     if seen.mistake:
         return CREATED.false("ConfigurationError", seen.mistake)
+    if seen.forward:
+        return CREATED.false(NOT_ALLOWED, seen.forward)
     if seen.taken is None:
         return CREATED.not_yet("Pending", "It is not known yet whether the URL is free")
     poll = seen.edge.poll
-    waiting = CREATED.unknown if refused(seen.endpoint) else CREATED.not_yet  # a refusal that is over does not stand
+    at_once = refused(seen.endpoint) or forwards.refused(seen.endpoint)  # a refusal that is over does not stand
+    waiting = CREATED.unknown if at_once else CREATED.not_yet
     if poll is None:
         return waiting("Pending", "The edge has not answered yet")
-    if poll.error:
-        return CREATED.unknown("NgrokAPIError", poll.error)
+    if not poll.answered:
+        return CREATED.unverified("The edge has not shown who holds the endpoint", poll.error, at_once=at_once)
     if current(seen):
         return CREATED.true("EndpointCreated", "The endpoint is held by agents")
     if refused_now := refusal(seen):
+        if refused_now.code == UNUSABLE:
+            return CREATED.false("NoAgent", f"Agents can't hold the endpoint: {refused_now.message}")
         if seen.host.reserved:
             return CREATED.false("NgrokAPIError", refused_now.message)
-        return waiting("Pending", "The host is not reserved yet")
+        return waiting("Pending", "The edge has not confirmed the host of the endpoint")
     if is_true(seen.endpoint, CREATED.name):
-        return CREATED.false("NoAgent", "No agent holds the endpoint any more")
+        return CREATED.false("NoAgent", f"No agent holds the endpoint any more{awaited(seen.endpoint)}")
     return waiting("Pending", f"No agent holds the endpoint yet{awaited(seen.endpoint)}")
 
 
@@ -90,8 +102,8 @@ def policy_as(seen: Seen) -> Condition:
     policy, poll, holders = seen.policy, seen.edge.poll, current(seen)
     if policy.error:
         return POLICY_APPLIED.false("TrafficPolicyError", policy.error)
-    if poll is not None and poll.error:
-        return POLICY_APPLIED.unknown("Pending", poll.error)
+    if poll is not None and not poll.answered:
+        return POLICY_APPLIED.unverified("The edge has not shown the policy of the endpoint", poll.error)
     refused_now = refusal(seen)
     if not holders and refused_now is not None and is_policy_error(refused_now.code):
         return POLICY_APPLIED.false("TrafficPolicyError", refused_now.message)

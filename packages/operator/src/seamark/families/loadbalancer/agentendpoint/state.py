@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seamark.families.loadbalancer.model.endpoints import DOMAIN_READY, PENDING, POLICY_APPLIED, Host, Policy
 from seamark.families.loadbalancer.model.entries import Agents, Poll
+from seamark.families.loadbalancer.model.upstreams import UPSTREAM_REACHABLE
 from seamark_edge.api.ngrok import AgentEndpoint
 from seamark_edge.claims import TAKEN
+from seamark_edge.forwards import NOT_ALLOWED
+from seamark_edge.model import Upstream
+from seamark_runtime.calls import Call, Results
 from seamark_runtime.conditions import ConditionType
 
 CREATED = ConditionType(
@@ -15,24 +19,26 @@ CREATED = ConditionType(
     meaning="At least one agent holds the endpoint at the edge",
     reasons={
         "EndpointCreated": "The edge reports that agents hold it",
-        "NoAgent": "It was held, and now the edge reports that no agent holds it",
-        "NgrokAPIError": "The edge does not report it; the message has its error",
+        "NoAgent": "No agent holds it any more, or none can: the message has the cause where agents report it",
+        "NgrokAPIError": "The edge refused it to agents; the message has its error",
+        "NotVerified": "The edge has not answered since the time in the message",
         "ConfigurationError": "What is asked for can't be done; the message says why",
+        NOT_ALLOWED: "Its policy forwards to an endpoint of another namespace; the message says what allows that",
         TAKEN: "The URL is in use by another namespace; agents do not hold the endpoint",
         **PENDING,
     },
 )
 READY = ConditionType(
     "Ready",
-    meaning="Clients reach the service through the endpoint, as far as the edge can tell",
+    meaning="Clients reach the service through the endpoint: agents hold it and reach its upstream",
     reasons={
-        "EndpointActive": "Agents hold it, with its policy, and its domain is ready",
+        "EndpointActive": "Agents hold it, with its policy, they reach the upstream, and its domain is ready",
         "DomainNotReady": "Its domain is not ready",
         **PENDING,
     },
     summary=True,
 )
-CONDITIONS = (CREATED, POLICY_APPLIED, DOMAIN_READY, READY)
+CONDITIONS = (CREATED, POLICY_APPLIED, DOMAIN_READY, UPSTREAM_REACHABLE, READY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class AtEdge:
 
     @property
     def known(self) -> bool:
-        return self.poll is not None and not self.poll.error
+        return self.poll is not None and self.poll.answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +60,7 @@ class Seen:
     policy: Policy
     host: Host
     edge: AtEdge
+    results: Results = field(default_factory=Results)
+    dials: Call[Upstream] | None = None  # has the upstream dialled; None where this edge can't
     taken: bool | None = False  # another namespace has the place of its URL; None: not known yet
+    forward: str = ""  # why its policy may not forward where it does

@@ -8,11 +8,13 @@ from functools import partial
 from seamark.api.ngrokingress import Domain
 from seamark.families.loadbalancer.domain.reconcile import desire, judge
 from seamark.families.loadbalancer.domain.state import CONDITIONS, Seen
+from seamark.families.loadbalancer.model.clusters import ONLY_OLDEST, cluster_uid
 from seamark.families.loadbalancer.model.dependencies import Dependencies
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.model.names import FINALIZER
 from seamark.families.loadbalancer.model.places import kept_from, sources, was_taken
 from seamark_edge.claims import wildcard_above
+from seamark_runtime.api.core import Namespace
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
 from seamark_runtime.controller import Controller, Declaration, Reads, Timing, Writes
@@ -41,7 +43,7 @@ def observe(dependencies: Dependencies, view: View, domain: Domain, results: Res
         other for other in view.by(BY_HOST, host) if other.uid == domain.uid or not kept_from(dependencies, view, other)
     ]
     holder = holder_for(domain, candidates, view.by(BY_HOST, wildcard_above(host)))
-    return Seen(domain, results, options, holder, kept)
+    return Seen(domain, results, options, holder, dependencies.reachable, cluster_uid(view), kept)
 
 
 def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
@@ -53,8 +55,8 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         judge=judge,
         status=ByManager(manager="seamark-domains", conditions=CONDITIONS, fields=FIELDS),
         perform=dependencies.perform,
-        reads=Reads(indexes=(BY_HOST,), sources=sources(dependencies)),
-        writes=Writes(finalizer=FINALIZER),
+        reads=Reads(kinds=(Namespace,), scopes=ONLY_OLDEST, indexes=(BY_HOST,), sources=sources(dependencies)),
+        writes=Writes(finalizers=(FINALIZER,)),
         timing=Timing(shelf_life=dependencies.options.timing.shelf_life, linger=3.0),
     )
     return (domains,)

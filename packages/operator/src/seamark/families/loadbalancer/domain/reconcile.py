@@ -11,7 +11,7 @@ from seamark.api.ngrokingress import (
     ResolvesTo,
 )
 from seamark.families.loadbalancer.domain.state import CERTIFICATE, CREATED, DNS, READY, GiveUp, Reserve, Seen
-from seamark.families.loadbalancer.model.conditions import is_transient
+from seamark.families.loadbalancer.model.conditions import edge_as, is_refusal
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.model.metadata import for_edge
 from seamark.families.loadbalancer.model.names import FINALIZER, owner_of
@@ -20,8 +20,10 @@ from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Call, Failed
 from seamark_runtime.controller import Wanted
-from seamark_runtime.errors import Refused
 from seamark_runtime.source import Fresh, NotYet, Stale
+
+NOT_CONFIRMED = "The edge has not confirmed the domain"
+NOT_ANSWERED = "The edge has not answered about the domain"
 
 
 def desire(seen: Seen) -> Wanted:
@@ -40,14 +42,15 @@ def desire(seen: Seen) -> Wanted:
 def judge(seen: Seen, _answers: Answers) -> DomainStatus:
     found, created = reserved(seen)
     certificate, dns = certificate_of(created, found), dns_of(created, found)
-    ready = READY.worst_of(created, certificate, dns, otherwise=("DomainActive", "The domain is active"))
+    parts = (created, certificate, dns, *edge_as(seen.reachable))
+    ready = READY.worst_of(*parts, otherwise=("DomainActive", "The domain is active"))
     conditions = (created, certificate, dns, ready)
     if found is not None:
         return shown(found, conditions)
     status = seen.domain.status
     if status is None or created.status == "False":
         return DomainStatus(conditions=conditions)
-    return DomainStatus(  # no response yet: the condition stays
+    return DomainStatus(  # no response: what was published stays
         conditions=conditions,
         id=status.id,
         domain=status.domain,
@@ -72,14 +75,12 @@ def reserved(seen: Seen) -> tuple[model.Domain | None, Condition]:  # noqa: PLR0
         case Fresh(value=found):
             return found, CREATED.true("DomainCreated", "The edge has reserved the domain")
         case Stale(value=found):
-            return found, CREATED.unknown("NotVerified", "The edge has not confirmed the domain for a while")
-        case Failed() as failed if is_transient(failed) and not (seen.domain.status and seen.domain.status.id):
-            return None, CREATED.not_yet("Pending", failed.message)
-        case Failed(message=message, error=error):
-            known = seen.domain.status is not None and seen.domain.status.id and not isinstance(error, Refused)
-            if known:
-                return None, CREATED.unknown("NotVerified", message)
+            return found, CREATED.unverified(NOT_CONFIRMED)
+        case Failed(message=message) as failed if is_refusal(failed):
             return None, CREATED.false("DomainCreationFailed", message)
+        case Failed(message=message):
+            known = seen.domain.status is not None and seen.domain.status.id
+            return None, CREATED.unverified(NOT_CONFIRMED if known else NOT_ANSWERED, message)
         case NotYet():
             return None, CREATED.not_yet("Pending", "The edge has not answered yet")
 
@@ -93,7 +94,7 @@ def releasing(seen: Seen) -> Condition:
 
 
 def certificate_of(created: Condition, found: model.Domain | None) -> Condition:
-    if found is None:
+    if found is None or created.status != "True":
         return _without(CERTIFICATE, created)
     certificate = found.certificate
     if not certificate.authority and not certificate.id:
@@ -106,7 +107,7 @@ def certificate_of(created: Condition, found: model.Domain | None) -> Condition:
 
 
 def dns_of(created: Condition, found: model.Domain | None) -> Condition:
-    if found is None:
+    if found is None or created.status != "True":
         return _without(DNS, created)
     certificate = found.certificate
     if not found.cname_target:
@@ -122,6 +123,8 @@ def _without(condition: object, created: Condition) -> Condition:
     kind = CERTIFICATE if condition is CERTIFICATE else DNS
     if created.status == "False":
         return kind.unknown("DomainNotCreated", "There is no domain at the edge")
+    if created.reason == CREATED.lasting:
+        return kind.unverified(NOT_CONFIRMED)
     return kind.not_yet("Pending", "The edge has not answered yet")
 
 
@@ -174,9 +177,12 @@ def taken(seen: Seen) -> str:
 def reserve(seen: Seen) -> Call[model.Domain]:
     spec = seen.domain.spec
     wanted = model.DomainSpec(
-        tuple(entry.value for entry in spec.resolves_to or ()), spec.description, for_edge(spec.metadata)
+        tuple(entry.value for entry in spec.resolves_to or ()),
+        spec.description,
+        for_edge(spec.metadata),
+        spec.reclaim_policy,
     )
-    owner = owner_of(seen.domain, seen.options.cluster)
+    owner = owner_of(seen.domain, seen.options.cluster, seen.cluster_uid)
     return Call(
         target=f"domain/{seen.domain.uid}",
         action=Reserve(owner, host_of(seen.domain), wanted),

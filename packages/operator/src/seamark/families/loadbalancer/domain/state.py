@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seamark.api.ngrokingress import Domain
+from seamark.families.loadbalancer.model.conditions import NO_EDGE
 from seamark.families.loadbalancer.model.options import Options
 from seamark_edge import model
 from seamark_runtime.calls import Results
 from seamark_runtime.conditions import ConditionType
 
 PENDING = {"Pending": "Not verified yet"}
+NOT_VERIFIED = {"NotVerified": "The edge has not confirmed it since the time in the message"}
 
 CREATED = ConditionType(
     "DomainCreated",
@@ -21,7 +23,7 @@ CREATED = ConditionType(
         "DomainCreationFailed": "The edge refused, or did not respond; the message has its error",
         "DomainInvalid": "No edge reserves such a name",
         "DomainTaken": "Another Domain has the name already",
-        "NotVerified": "The edge has not confirmed it for a while",
+        **NOT_VERIFIED,
         "Releasing": "It is being deleted: the edge is asked to give the name up",
         **PENDING,
     },
@@ -35,6 +37,7 @@ CERTIFICATE = ConditionType(
         "ProvisioningError": "The edge could not get one; the message has its error",
         "Provisioning": "The edge is getting one",
         "DomainNotCreated": "There is no domain at the edge",
+        **NOT_VERIFIED,
         **PENDING,
     },
 )
@@ -47,13 +50,18 @@ DNS = ConditionType(
         "ProvisioningError": "The edge reports that the name does not lead to it",
         "NotChecked": "Not checked by this edge. The message has the target of the record",
         "DomainNotCreated": "There is no domain at the edge",
+        **NOT_VERIFIED,
         **PENDING,
     },
 )
 READY = ConditionType(
     "Ready",
     meaning="Endpoints can be reached by this name",
-    reasons={"DomainActive": "The edge has the name and a certificate for it, and the name leads there", **PENDING},
+    reasons={
+        "DomainActive": "The edge has the name and a certificate for it, and the name leads there",
+        **NO_EDGE,
+        **PENDING,
+    },
     summary=True,
 )
 CONDITIONS = (CREATED, CERTIFICATE, DNS, READY)
@@ -85,4 +93,6 @@ class Seen:
     results: Results
     options: Options
     holder: Domain | None  # another Domain that has this name
+    reachable: bool = True  # clients reach what is at the edge
+    cluster_uid: str = ""
     kept: bool = False  # the name is kept for another namespace, which had it before

@@ -11,9 +11,10 @@ from seamark.api.ngrokingress import Domain
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.model.names import CONTROLLER_NAME, OURS
 from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.ownership import Ownership
 
 
-class ByHost:
+class ByHost(Ownership):
     """A Domain with our label belongs to the host that it names."""
 
     def token(self, owner: Object) -> Hashable:

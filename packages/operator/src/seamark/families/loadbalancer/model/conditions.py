@@ -7,7 +7,8 @@ from typing import Any
 
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.calls import Failed
-from seamark_runtime.errors import Retry
+from seamark_runtime.conditions import ConditionType
+from seamark_runtime.errors import Conflict, Exists, Gone, Refused
 
 
 def condition_of(obj: Any, name: str) -> Condition | None:
@@ -25,6 +26,16 @@ def is_true(obj: Any, name: str) -> bool:
     return condition is not None and condition.status == "True"
 
 
-def is_transient(failed: Failed) -> bool:
-    """Not a refusal: the edge can't be reached right now, or has answered with Retry-After."""
-    return isinstance(failed.error, Retry)
+def is_refusal(failed: Failed) -> bool:
+    """Whether the edge has answered about the object. All else is no answer: the edge was not reached, took too long,
+    or asks us to wait."""
+    return isinstance(failed.error, Refused | Exists | Gone | Conflict)
+
+
+NO_EDGE = {"NoEdge": "The edge is in memory: no client reaches what it keeps"}
+SERVED = ConditionType("Served", meaning="A part of Ready", reasons=NO_EDGE)
+
+
+def edge_as(reachable: bool) -> tuple[Condition, ...]:
+    """The part of a summary that an edge in memory adds: what it keeps is not served to anybody."""
+    return () if reachable else (SERVED.unknown("NoEdge", "The edge is in memory: no client reaches what it keeps"),)

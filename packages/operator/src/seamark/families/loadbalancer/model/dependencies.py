@@ -22,6 +22,8 @@ class Dependencies:
 
     options: Options
     perform: Callable[[Any], Awaitable[Any]]  # performs the action of a call (`remote`)
+    reachable: bool = True  # clients reach what is at the edge
+    upstream_checks: bool = False  # the edge has agents dial upstreams
     connected: Callable[[], Coroutine[Any, Any, None]]  # a companion: keeps connections to the edge for a term
     policy_refusal: PolicyRefusal = nothing_known  # for `observe`: it changes nothing
     policy_check: PolicyRefusal = nothing_known  # for a memory (`model.policychecks`): it may check the policy

@@ -28,6 +28,7 @@ POLICY_APPLIED = ConditionType(
     reasons={
         "TrafficPolicyApplied": "It is, or there is none",
         "TrafficPolicyError": "It is missing, can't be read, or was refused; the last good one stays in force",
+        "NotVerified": "The edge has not confirmed it since the time in the message",
         **PENDING,
     },
 )
@@ -37,6 +38,7 @@ DOMAIN_READY = ConditionType(
     reasons={
         "DomainReady": "It is, or no host is needed",
         "DomainCreating": "The Domain is not there yet, or the edge has not answered",
+        "NotVerified": "The edge has not confirmed the domain since the time in the message",
         "NgrokAPIError": "The Domain can't be made",
         **PENDING,
     },
@@ -73,8 +75,9 @@ class Host:
 
     @property
     def reserved(self) -> bool:
-        """The edge has it, so that endpoints can be opened there."""
-        return not self.needed or self._created == "True"
+        """The edge has it, so that endpoints can be opened there. While the edge does not answer, that stands."""
+        has_it = self.domain is not None and self.domain.status is not None and bool(self.domain.status.id)
+        return not self.needed or (has_it and self._created != "False")
 
     @property
     def refused(self) -> bool:
@@ -149,6 +152,8 @@ def domain_ready(host: Host) -> Condition:
     created, certificate = parts[:2]
     if any(part.status == "False" for part in known):
         return DOMAIN_READY.worst_of(*known, otherwise=("DomainReady", ""))
+    if created is not None and (created.status, created.reason) == ("Unknown", "NotVerified"):
+        return DOMAIN_READY.unverified("The edge has not confirmed the domain")
     if created is None or certificate is None or "Unknown" in (created.status, certificate.status):
         return DOMAIN_READY.not_yet("DomainCreating", created.message if created else "The Domain is not there yet")
     return DOMAIN_READY.true("DomainReady", "The edge has the domain and a certificate for it")

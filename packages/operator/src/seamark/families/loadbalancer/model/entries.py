@@ -12,8 +12,9 @@ EDGE = Key("", "edge")  # the one key of the poll, and the one subject of its re
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The edge was polled. `error`: it has not responded for longer than a response counts."""
+    """The edge was polled. Where it has not `answered` for longer than an answer counts, `error` may say why."""
 
+    answered: bool = True
     error: str = ""
 
 

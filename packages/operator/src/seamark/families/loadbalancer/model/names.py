@@ -26,8 +26,8 @@ def annotation(obj: Object, name: str) -> str:
     return next((text for text in found if text), "")
 
 
-def owner_of(obj: Object, cluster: str) -> Owner:
-    return Owner(cluster, obj.metadata.namespace, obj.metadata.name, obj.uid)
+def owner_of(obj: Object, cluster: str, cluster_uid: str = "") -> Owner:
+    return Owner(cluster, obj.metadata.namespace, obj.metadata.name, obj.uid, cluster_uid=cluster_uid)
 
 
 def digest(*parts: Any) -> str:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from seamark.api.ngrokingress import Domain
 from seamark.families.loadbalancer.model.dependencies import Dependencies
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.model.kept import effective
+from seamark_edge import forwards
 from seamark_edge.claims import Claim, Endpoint, claim_of, deciding, judged_at, keeps_hosts, wildcard_above
+from seamark_runtime.api.meta import Key
+from seamark_runtime.grants import Referrer, granted
 from seamark_runtime.source import Source
 from seamark_runtime.view import View
 
@@ -31,6 +37,17 @@ def taken(dependencies: Dependencies, view: View, endpoint: Endpoint) -> bool | 
     if first.namespace != endpoint.metadata.namespace:
         return True
     return first.refused and dependencies.kept.starting(view)
+
+
+def forward_refusal(dependencies: Dependencies, view: View, endpoint: Endpoint, policy: Any) -> str:
+    """Why this endpoint may not have this policy; "" if it may. Agents check the same rules themselves."""
+    if dependencies.options.cross_namespace:
+        return ""
+
+    def allowed(referrer: Referrer, kind: str, key: Key) -> bool:
+        return granted(view, referrer, endpoint.RESOURCE.group, kind, key)
+
+    return forwards.refusal(endpoint, policy, partial(_claim, dependencies, view), allowed)
 
 
 def kept_from(dependencies: Dependencies, view: View, domain: Domain) -> bool:

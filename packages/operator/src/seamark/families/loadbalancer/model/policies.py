@@ -120,6 +120,14 @@ def composed(
     return {**({"on_tcp_connect": connect} if connect else {}), **rest}
 
 
+def forwards(policy: Policy | None) -> bool:
+    """Whether connections go on to another endpoint."""
+    phases = [rules for rules in (policy or {}).values() if isinstance(rules, list | tuple)]
+    rules = [rule for phase in phases for rule in phase if isinstance(rule, Mapping)]
+    actions = [action for rule in rules for action in rule.get("actions") or () if isinstance(action, Mapping)]
+    return any(action.get("type") == "forward-internal" for action in actions)
+
+
 def bad_ranges(ranges: Iterable[str]) -> list[str]:
     """Those that are no CIDR."""
     return [text for text in ranges if not _is_network(text)]

@@ -14,7 +14,7 @@ from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import CollectionController, Declaration, Output, Reads, Timing
+from seamark_runtime.controller import CollectionController, Companion, Declaration, Output, Reads, Timing
 from seamark_runtime.view import View
 
 
@@ -40,7 +40,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         desire=desire,
         memory=dependencies.awaited,
         perform=dependencies.perform,
-        companions=(dependencies.connected,),
+        companions=(Companion(dependencies.connected),),
         outputs=(
             Output(dependencies.polls, report_poll),
             Output(dependencies.agents_by_uid, report_by_uid),

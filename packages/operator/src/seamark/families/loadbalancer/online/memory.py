@@ -12,10 +12,11 @@ from seamark_runtime.view import View
 
 
 def _unsettled(endpoint: AgentEndpoint) -> tuple[Key, ...]:
-    return () if is_true(endpoint, "Ready") else (EDGE,)
+    return () if all(is_true(endpoint, name) for name in SETTLED) else (EDGE,)
 
 
-UNSETTLED = Index(AgentEndpoint, _unsettled, "agent endpoints that are not ready")
+SETTLED = ("EndpointCreated", "TrafficPolicyApplied", "DomainReady")  # an upstream may be away for long
+UNSETTLED = Index(AgentEndpoint, _unsettled, "agent endpoints that are not settled at the edge")
 
 
 def agents_awaited(_before: bool | None, view: View, _key: Key, _results: Results) -> bool | None:

@@ -29,9 +29,9 @@ def report_poll(seen: Seen, _answers: Answers) -> Mapping[Key, Poll]:
         case Fresh():
             return {EDGE: Poll()}
         case Stale():
-            return {EDGE: Poll("the edge has not answered for a while")}
+            return {EDGE: Poll(answered=False)}
         case Failed(message=message):
-            return {EDGE: Poll(message)}
+            return {EDGE: Poll(answered=False, error=message)}
     return {}
 
 

@@ -13,7 +13,7 @@ from seamark.families.loadbalancer.places.state import Seen
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import CollectionController, Declaration, Output, Reads
+from seamark_runtime.controller import CollectionController, Companion, Declaration, Output, Reads
 from seamark_runtime.view import View
 
 
@@ -29,7 +29,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         observe=partial(observe, claims),
         desire=desire,
         memory=PlaceMemory(claims, dependencies.kept),
-        companions=(dependencies.kept.term,),
+        companions=(Companion(dependencies.kept.term),),
         outputs=(Output(dependencies.claims, report),),
         reads=Reads(indexes=claims.indexes, sources=(dependencies.reserved,)),
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seamark.api.ngrokingress import Domain
-from seamark.families.loadbalancer.model.conditions import is_true
+from seamark.families.loadbalancer.model.conditions import condition_of
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.service.accepted import refusal
 from seamark.families.loadbalancer.service.calls import fixed_address, found
 from seamark.families.loadbalancer.service.exposure import FIRST, Exposure, computed
 from seamark.families.loadbalancer.service.state import Seen
 from seamark_edge.claims import Endpoint, refused
-from seamark_edge.urls import Place
-from seamark_runtime.api.core import IngressPort, LoadBalancerIngress
+from seamark_edge.urls import Place, readable
+from seamark_runtime.api.core import IngressPort, LoadBalancerIngress, Service
 
 
 def ingress_of(seen: Seen, exposure: Exposure) -> tuple[LoadBalancerIngress, ...]:
@@ -25,12 +25,21 @@ def ingress_of(seen: Seen, exposure: Exposure) -> tuple[LoadBalancerIngress, ...
         return ()
     hosts: dict[str, list[int]] = {}
     for where in places.values():
-        if front(seen, where) is not None and (host := shown(seen, where)) and not is_wildcard(host):
-            hosts.setdefault(host, []).append(where.port)
+        endpoint = front(seen, where)
+        if endpoint is not None and (host := shown(seen, where)) and not is_wildcard(host):
+            hosts.setdefault(host, []).append(listening_port(endpoint, where))
     return tuple(_entry(host, ports) for host, ports in hosts.items())
 
 
-def front(seen: Seen, where: Place) -> object | None:
+def listening_port(endpoint: Endpoint, where: Place) -> int:
+    """Where the edge listens for TLS: on one port for all domains, which need not be the one that the URL names."""
+    assigned = readable(endpoint.status.assigned_url) if endpoint.status is not None else None
+    if where.scheme == "tcp" or assigned is None or assigned.key != where.key:
+        return where.port
+    return assigned.port
+
+
+def front(seen: Seen, where: Place) -> Endpoint | None:
     """The endpoint that clients reach at this place: of either kind, while the strategy changes.
 
     An endpoint that is refused, and was not there before, can't be reached.
@@ -54,19 +63,42 @@ def is_wildcard(host: str) -> bool:
 
 
 def shown(seen: Seen, where: Place) -> str:
-    """The name to show for a place; "" while it is not known."""
-    if where.scheme == "tcp":
+    """The name to show for a place; "" while it is not known.
+
+    What was published for the same host stays while the edge does not say whether the name is its own.
+    """
+    if where.scheme == "tcp" or where.internal:
         return where.host
     domain = seen.domain
-    if domain is None or host_of(domain) != where.host or not reserved(domain):
+    if domain is None or host_of(domain) != where.host or domain.status is None or not reserved(domain):
         return ""
-    assert domain.status is not None
-    return domain.status.cname_target or domain.status.domain
+    if domain.status.cname_target:
+        return domain.status.cname_target
+    return domain.status.domain if own(domain) else published_host(seen)
 
 
 def reserved(domain: Domain) -> bool:
-    """The edge has answered: only now is it known whether the name is its own, or needs a record elsewhere."""
-    return is_true(domain, "DomainCreated") and domain.status is not None and bool(domain.status.id)
+    """The edge has it, or had it when it was last asked: that it does not answer removes no address."""
+    created = condition_of(domain, "DomainCreated")
+    refused_now = created is not None and created.status == "False"
+    return domain.status is not None and bool(domain.status.id) and not refused_now
+
+
+def own(domain: Domain) -> bool:
+    """The edge has answered that the name is below its own domain. That no CNAME target is there is no such answer."""
+    dns = condition_of(domain, "DNSConfigured")
+    return dns is not None and (dns.status, dns.reason) == ("True", "NgrokManaged")
+
+
+def published_host(seen: Seen) -> str:
+    """The one host name in the status; "" without one."""
+    hosts = [entry.hostname for entry in published(seen.service) if entry.hostname]
+    return hosts[0] if len(hosts) == 1 else ""
+
+
+def published(service: Service) -> tuple[LoadBalancerIngress, ...]:
+    status = service.status
+    return (status.load_balancer.ingress or ()) if status is not None else ()
 
 
 def _entry(host: str, ports: Iterable[int]) -> LoadBalancerIngress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.families.loadbalancer.model.conditions import condition_of, is_transient
+from seamark.families.loadbalancer.model.conditions import condition_of, is_refusal
 from seamark.families.loadbalancer.service.accepted import refusal
 from seamark.families.loadbalancer.service.addresses import front, is_wildcard, shown, turned_away
 from seamark.families.loadbalancer.service.calls import confirmation, fixed_address, found
@@ -12,6 +12,8 @@ from seamark_runtime.api.core import LoadBalancerIngress
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.calls import Failed
 from seamark_runtime.source import NotYet, Stale
+
+NOT_CONFIRMED = "The edge has not confirmed the address"
 
 
 def assigned_as(  # noqa: PLR0911  one row per response
@@ -23,14 +25,26 @@ def assigned_as(  # noqa: PLR0911  one row per response
     if not ingress:
         return _missing(seen, exposure, accepted, edge)
     if isinstance(edge, Failed | Stale):
-        return ASSIGNED.unknown("NotVerified", edge.message if isinstance(edge, Failed) else "Not confirmed lately")
+        return ASSIGNED.unverified(NOT_CONFIRMED, edge.message if isinstance(edge, Failed) else "")
+    if exposure.place.named and (unconfirmed := domain_unconfirmed(seen)):
+        return unconfirmed
     if isinstance(edge, NotYet):
         return ASSIGNED.not_yet("Reserving", "The edge has not confirmed the address yet")
     if cause := offline(seen):
         return ASSIGNED.false("NoAgent", cause)
     if cause := not_renewed(seen):
-        return ASSIGNED.unknown("NotVerified", cause)
-    return ASSIGNED.true("AddressAssigned", "The Service is reached at the address in its status")
+        return ASSIGNED.unknown("EndpointRefused", cause)
+    return ASSIGNED.true("AddressAssigned", "The edge has assigned the address in the status to the Service")
+
+
+def domain_unconfirmed(seen: Seen) -> Condition | None:
+    """The address of a domain is confirmed as long as its Domain is."""
+    created = condition_of(seen.domain, "DomainCreated")
+    if created is not None and created.status == "True":
+        return None
+    if created is not None and created.reason == ASSIGNED.lasting:
+        return ASSIGNED.unverified(NOT_CONFIRMED, at_once=True)
+    return ASSIGNED.not_yet("Reserving", "The edge has not confirmed the domain yet")
 
 
 def offline(seen: Seen) -> str:
@@ -59,25 +73,25 @@ def not_renewed(seen: Seen) -> str:
 
 def _kept(ingress: tuple[LoadBalancerIngress, ...], accepted: Condition) -> Condition:
     if ingress:
-        return ASSIGNED.unknown("NotVerified", "The previous configuration is kept")
+        return ASSIGNED.unknown("PreviousAddress", "The address is that of the previous configuration, which is kept")
     return ASSIGNED.false("NotAccepted", accepted.message)
 
 
 def _missing(seen: Seen, exposure: Exposure, accepted: Condition, edge: object) -> Condition:  # noqa: PLR0911  one row per cause
     """Why there is no address yet."""
-    if isinstance(edge, Failed):
-        if is_transient(edge):
-            return ASSIGNED.not_yet("Reserving", edge.message)
+    if isinstance(edge, Failed) and is_refusal(edge):
         return ASSIGNED.false("EdgeFailed", edge.message)
+    if isinstance(edge, Failed):
+        return ASSIGNED.unverified("The edge has not answered about an address", edge.message, at_once=True)
     if accepted.status == "False" and accepted.reason == "TrafficPolicyError":
         return ASSIGNED.false("WaitingForPolicy", accepted.message)
     if accepted.status == "False":
         return ASSIGNED.false("NotAccepted", accepted.message)
     if isinstance(edge, NotYet) or (fixed_address(exposure) and found(seen, exposure) is None):
-        return ASSIGNED.not_yet("Reserving", "The edge has not answered yet")
+        return _awaited(seen, "Reserving", "The edge has not answered yet")
     if exposure.place.scheme == "tls" and front(seen, exposure.place) is not None:
         return _without_domain(seen, exposure)
-    return ASSIGNED.not_yet("WaitingForEndpoint", "The endpoint is not made yet")
+    return _awaited(seen, "WaitingForEndpoint", "The endpoint is not made yet")
 
 
 def _without_domain(seen: Seen, exposure: Exposure) -> Condition:
@@ -86,5 +100,12 @@ def _without_domain(seen: Seen, exposure: Exposure) -> Condition:
         return ASSIGNED.false("WildcardHost", f"A status can't show a wildcard; clients use hosts of {where}")
     before = condition_of(seen.service, ASSIGNED.name)
     if before is not None and before.reason == "NotAccepted":  # that cause is over: the condition does not stay
-        return ASSIGNED.unknown("WaitingForDomain", "The domain is not reserved yet")
-    return ASSIGNED.not_yet("WaitingForDomain", "The domain is not reserved yet")
+        return ASSIGNED.unknown("WaitingForDomain", "The edge has not confirmed the domain yet")
+    return _awaited(seen, "WaitingForDomain", "The edge has not confirmed the domain yet")
+
+
+def _awaited(seen: Seen, reason: str, message: str) -> Condition:
+    """No response yet; but no condition that an address is assigned stays where there is none."""
+    before = condition_of(seen.service, ASSIGNED.name)
+    assigned = before is not None and before.status == "True"
+    return (ASSIGNED.unknown if assigned else ASSIGNED.not_yet)(reason, message)

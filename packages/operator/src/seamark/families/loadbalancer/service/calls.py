@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from seamark.families.loadbalancer.model.conditions import condition_of
 from seamark.families.loadbalancer.model.names import FINALIZER, owner_of
 from seamark.families.loadbalancer.service.exposure import Exposure, computed
-from seamark.families.loadbalancer.service.state import Find, Keep, Seen
+from seamark.families.loadbalancer.service.state import ACCEPTED, Find, Keep, Seen
 from seamark_edge.urls import Place, place
 from seamark_runtime.calls import Call
 from seamark_runtime.source import Fresh
@@ -22,7 +23,7 @@ def keep(seen: Seen, purposes: tuple[str, ...]) -> Call[dict[str, str]]:
     timing = seen.options.timing
     return Call(
         target=f"addresses/{seen.service.uid}",
-        action=Keep(owner_of(seen.service, seen.options.cluster), purposes),
+        action=Keep(owner_of(seen.service, seen.options.cluster, seen.cluster_uid), purposes),
         every=timing.verify,
         shelf_life=timing.shelf_life,
     )
@@ -58,12 +59,14 @@ def fixed_address(exposure: Exposure) -> bool:
 
 
 def found(seen: Seen, exposure: Exposure) -> bool | None:
-    """Whether a fixed address is reserved in this account; None without a response, if it was not used before."""
+    """Whether a fixed address is reserved in this account. Without a response: as it was; None if it was not used."""
     match seen.results.to(find(seen, exposure)):
         case Fresh(value=answer):
             return bool(answer)
-        case _:
-            return True if computed(seen.service, exposure) else None
+    if not computed(seen.service, exposure):
+        return None
+    accepted = condition_of(seen.service, ACCEPTED.name)
+    return accepted is None or accepted.reason != "AddressNotReserved"
 
 
 def confirmation(seen: Seen, exposure: Exposure) -> object:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from seamark.families.loadbalancer.model.conditions import is_true
+from seamark.families.loadbalancer.model.conditions import condition_of
 from seamark.families.loadbalancer.model.metadata import from_annotation
 from seamark.families.loadbalancer.model.names import (
     CONTROLLER_NAME,
@@ -31,6 +31,7 @@ from seamark_edge.api.ngrok import (
     CloudPolicy,
     Upstream,
 )
+from seamark_edge.claims import CREATED
 from seamark_edge.urls import Place
 from seamark_runtime.api.core import ServicePort
 from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
@@ -92,7 +93,10 @@ def _of_port(seen: Seen, exposure: Exposure, purpose: str, port: ServicePort, wh
 
 
 def _up(child: Endpoint | None) -> bool:
-    return child is not None and not child.deleting and is_true(child, "Ready")
+    """The edge has it as it is wanted; whether its upstream is there is another matter."""
+    online = (*CREATED, "TrafficPolicyApplied", "DomainReady")
+    known = [condition for name in online if (condition := condition_of(child, name)) is not None]
+    return child is not None and not child.deleting and len(known) == 3 and all(c.status == "True" for c in known)
 
 
 def _shares(child: Endpoint | None) -> bool:

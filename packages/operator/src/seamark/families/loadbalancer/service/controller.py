@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from seamark.api.ngrokingress import Domain
+from seamark.families.loadbalancer.model.clusters import ONLY_OLDEST, cluster_uid
 from seamark.families.loadbalancer.model.dependencies import Dependencies
 from seamark.families.loadbalancer.model.endpoints import named_policy
 from seamark.families.loadbalancer.model.names import FINALIZER, MADE_FROM
@@ -16,7 +17,7 @@ from seamark.families.loadbalancer.service.notices import announce
 from seamark.families.loadbalancer.service.reconcile import ANNOTATIONS, desire, judge
 from seamark.families.loadbalancer.service.state import CONDITIONS, Seen
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
-from seamark_runtime.api.core import Service
+from seamark_runtime.api.core import Namespace, Service
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
@@ -45,7 +46,7 @@ def observe(
     if options.drain and FINALIZER not in (service.metadata.finalizers or ()):
         return None
     exposure = holders.exposure(service)
-    seen = Seen(service, exposure, results, options, agents=agents, clouds=clouds)
+    seen = Seen(service, exposure, results, options, agents=agents, clouds=clouds, cluster_uid=cluster_uid(view))
     if not isinstance(exposure, Exposure):
         return seen
     namespace, name = service.metadata.namespace, exposure.policy
@@ -73,7 +74,7 @@ def domain_of(view: View, seen: Seen) -> Domain | None:
     """The Domain that the endpoint's own status refers to; that of a CloudEndpoint comes first."""
     for child in seen.endpoints:
         status = child.status
-        if status is None or status.domain_ref is None or status.observed_generation != child.metadata.generation:
+        if status is None or status.domain_ref is None:
             continue
         found = view.get(Domain, Key(child.metadata.namespace, status.domain_ref.name))
         if found is not None:
@@ -98,8 +99,12 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             policy_condition=f"object.spec.?loadBalancerClass.orValue('') == '{options.lb_class}'",
         ),
         perform=dependencies.perform,
-        reads=Reads(kinds=(NgrokTrafficPolicy, Domain), indexes=(holders.claims, AGENTS, CLOUDS)),
-        writes=Writes(children=(AgentEndpoint, CloudEndpoint), finalizer=FINALIZER, annotations=ANNOTATIONS),
+        reads=Reads(
+            kinds=(NgrokTrafficPolicy, Domain, Namespace),
+            scopes=ONLY_OLDEST,
+            indexes=(holders.claims, AGENTS, CLOUDS),
+        ),
+        writes=Writes(children=(AgentEndpoint, CloudEndpoint), finalizers=(FINALIZER,), annotations=ANNOTATIONS),
         timing=Timing(shelf_life=options.timing.shelf_life, linger=options.timing.linger),
     )
     return (services,)

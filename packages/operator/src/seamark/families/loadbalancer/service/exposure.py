@@ -149,6 +149,8 @@ def wanted_place(service: Service) -> Place | Mistake:
         return Mistake("UnsupportedScheme", f"url: {found.scheme}:// is for no load balancer: tcp:// and tls:// are")
     if found.scheme == "tls" and not found.fixed:
         return Mistake("InvalidURL", "url: tls:// needs a host")
+    if found.scheme == "tls" and found.numeric:
+        return Mistake("InvalidURL", f"url: tls:// needs a host name, and {found.host} is an address: use tcp://")
     return found
 
 

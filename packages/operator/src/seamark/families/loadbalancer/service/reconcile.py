@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from seamark.families.loadbalancer.model.names import COMPUTED_URL, COMPUTED_URLS
 from seamark.families.loadbalancer.service.accepted import accepted_as, with_undeleted
-from seamark.families.loadbalancer.service.addresses import ingress_of
+from seamark.families.loadbalancer.service.addresses import ingress_of, published
 from seamark.families.loadbalancer.service.assigned import assigned_as
 from seamark.families.loadbalancer.service.calls import calls, find, fixed_address, found, keep, marked, placed
 from seamark.families.loadbalancer.service.children import as_it_is, endpoints, live
 from seamark.families.loadbalancer.service.exposure import Mistake, annotations_for
-from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, Seen
-from seamark_runtime.api.core import LoadBalancerIngress, LoadBalancerStatus, ServiceStatus
+from seamark.families.loadbalancer.service.reachable import reachable_as
+from seamark.families.loadbalancer.service.state import ACCEPTED, ASSIGNED, REACHABLE, Seen
+from seamark_runtime.api.core import LoadBalancerStatus, ServiceStatus
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Call, Failed
 from seamark_runtime.controller import Wanted
@@ -73,12 +74,14 @@ def judge(seen: Seen, answers: Answers) -> ServiceStatus:
     accepted = accepted_as(seen, exposure, answers)
     # Without a change the running endpoint stays, and so does its condition.
     if isinstance(exposure, Mistake) or seen.holder is not None:
-        ingress = published(seen)
+        ingress = published(seen.service)
     else:
         ingress = ingress_of(seen, exposure)
     assigned = assigned_as(seen, exposure, accepted, ingress)
+    reachable = reachable_as(seen, accepted, assigned, ingress)
     load_balancer = LoadBalancerStatus(ingress=ingress or None)
-    return ServiceStatus(conditions=(with_undeleted(accepted, answers), assigned), load_balancer=load_balancer)
+    conditions = (with_undeleted(accepted, answers), assigned, reachable)
+    return ServiceStatus(conditions=conditions, load_balancer=load_balancer)
 
 
 def releasing(seen: Seen, answers: Answers) -> ServiceStatus:
@@ -91,12 +94,8 @@ def releasing(seen: Seen, answers: Answers) -> ServiceStatus:
             cause = cause or f"The edge does not release it: {message}"
     if cause:
         assigned = ASSIGNED.unknown("Releasing", cause)
-        return ServiceStatus(conditions=(*kept, assigned), load_balancer=before.load_balancer)
-    names = (ACCEPTED.name, ASSIGNED.name)
+        going = REACHABLE.unknown("Pending", "The Service is being released")
+        return ServiceStatus(conditions=(*kept, assigned, going), load_balancer=before.load_balancer)
+    names = (ACCEPTED.name, ASSIGNED.name, REACHABLE.name)
     ours = tuple(condition for condition in before.conditions or () if condition.type in names)
     return ServiceStatus(conditions=ours, load_balancer=before.load_balancer)
-
-
-def published(seen: Seen) -> tuple[LoadBalancerIngress, ...]:
-    status = seen.service.status
-    return (status.load_balancer.ingress or ()) if status is not None else ()

@@ -29,7 +29,7 @@ ACCEPTED = ConditionType(
         "TooManyPorts": "There are more ports than one Service may have; what runs stays",
         "NoPorts": "There are no ports, so there are no endpoints",
         "UnsupportedProtocol": "Some ports are of a protocol that the edge can't carry; the others are served",
-        "PortsLeftOut": "A fixed address has room for the first port alone, which is served",
+        "PortsLeftOut": "A fixed address holds the first port alone, which is served",
         "Taken": "Another Service has the address or domain; the first keeps it",
         "AddressNotReserved": "The address that the annotation url names is not reserved in this account",
         "DomainRefused": "The edge refused the domain, or another has it; the message has its error",
@@ -39,22 +39,41 @@ ACCEPTED = ConditionType(
 )
 ASSIGNED = ConditionType(
     "k8s.ngrok.com/AddressAssigned",
-    meaning="The status shows the address at which the Service is reached",
+    meaning="The edge has assigned the address in the status to the Service; whether clients get through is Reachable",
     reasons={
         "AddressAssigned": "The edge has confirmed it",
         "NotAccepted": "There is none, as what the Service asks for can't be done",
         "Reserving": "The edge has not responded yet",
-        "EdgeFailed": "The edge refused an address, or did not respond; the message has its error",
+        "EdgeFailed": "The edge refused an address; the message has its error",
         "WaitingForPolicy": "No endpoint opens before its policy is there",
         "WaitingForEndpoint": "The endpoint is not made yet",
-        "WaitingForDomain": "The domain is not reserved yet, so the name to show is not known",
+        "WaitingForDomain": "The edge has not confirmed the domain, so the name to show is not known",
         "WildcardHost": "The Service is reached at all hosts of a wildcard, and a status can't show a wildcard",
-        "NotVerified": "The edge has not confirmed the address for a while",
+        "NotVerified": "The edge has not confirmed the address since the time in the message; it stays in the status",
+        "EndpointRefused": "The endpoint was there, and the edge refuses it as it is now; the address stays",
+        "PreviousAddress": "What the Service asks for now can't be done: the address is that of before",
         "NoAgent": "The address is kept, but no agent holds the endpoint behind it any more",
         "Releasing": "The Service is being deleted: the edge is asked to release its address",
     },
 )
-CONDITIONS = (ACCEPTED, ASSIGNED)
+REACHABLE = ConditionType(
+    "k8s.ngrok.com/Reachable",
+    meaning="A connection from outside to the address in the status gets through to a Pod, unless a policy refuses it",
+    reasons={
+        "Reachable": "The edge has the address and the endpoint, and agents have just reached the Service",
+        "NoAddress": "There is no address; AddressAssigned has the cause",
+        "NotAccepted": "What the Service asks for can't be done; Accepted has the cause",
+        "EndpointOffline": "The edge does not have the endpoint; the message has the cause",
+        "UpstreamUnreachable": "Agents do not reach the Service; the message has the error of an agent",
+        "NoAgent": "No agent holds the endpoint",
+        "DomainNotReady": "The edge has no certificate for the domain",
+        "NotReported": "The agents do not report whether they reach the Service, or this edge does not ask them",
+        "NotVerified": "It was not verified since the time in the message",
+        "Pending": "Not verified yet",
+    },
+    shelf_life=15.0,
+)
+CONDITIONS = (ACCEPTED, ASSIGNED, REACHABLE)
 
 
 # ---- actions; ANSWER is the type of the result
@@ -90,6 +109,7 @@ class Seen:
     policy: Policy | None = None
     holder: Service | None = None  # another Service, which has the place that this one names
     domain: Domain | None = None  # that the endpoint refers to
+    cluster_uid: str = ""
 
     @property
     def endpoints(self) -> tuple[AgentEndpoint | CloudEndpoint, ...]:

@@ -1,0 +1,1 @@
+"""The sweep: what the edge has for Services and CloudEndpoints of this cluster that are gone."""
