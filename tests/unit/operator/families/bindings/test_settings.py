@@ -1,4 +1,4 @@
-"""Settings that can't be are told."""
+"""Invalid settings are reported."""
 
 from __future__ import annotations
 

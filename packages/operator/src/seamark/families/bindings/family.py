@@ -15,6 +15,8 @@ from seamark.families.bindings.poll.controller import controllers as polls
 from seamark.families.bindings.projection.controller import controllers as projections
 from seamark.families.bindings.remote import Dial, EdgeRequests, Prober, Remote
 from seamark.families.bindings.settings import edge_of, loaded, options_of
+from seamark.families.bindings.sweep.controller import controllers as sweep
+from seamark.providers.edge.memory import memory_edge
 from seamark.providers.edge.protocol import EdgeProvider
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
@@ -69,7 +71,8 @@ def controllers(
     facts, verifications = EdgeFacts(), Verifications()
     prober = Prober(clock, options.probe_limit, verifications, dial)
     remote = Remote(EdgeRequests(provider, certificates, facts), prober)
-    dependencies = Dependencies(options, remote.perform, clock, certificates, facts, verifications)
+    reachable = provider.capabilities.reachable
+    dependencies = Dependencies(options, remote.perform, certificates, facts, verifications, reachable)
     return guarded(
         CompetingControllers("KubernetesOperator", str(options.key)),
         *binding_groups(dependencies),
@@ -77,12 +80,19 @@ def controllers(
         *polls(dependencies),
         *projections(dependencies),
         *kubernetes_operators(dependencies),
+        *sweep(dependencies),
     )
 
 
 def configured() -> tuple[Declaration, ...]:
     settings = loaded()
-    return controllers(options_of(settings), edge_of(settings))
+    provider = edge_of(settings) if settings.bindings_edge else memory_edge()  # for what is declared alone
+    return controllers(options_of(settings), provider)
+
+
+def require() -> None:
+    """An edge must be chosen: there is no default."""
+    edge_of(loaded())
 
 
 BINDINGS = Family(
@@ -90,4 +100,5 @@ BINDINGS = Family(
     summary="BoundEndpoint: endpoints at an edge as Services in the cluster; KubernetesOperator: the installation",
     crds=CRDS,
     controllers=configured,
+    require=require,
 )

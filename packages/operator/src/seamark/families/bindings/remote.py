@@ -23,17 +23,27 @@ from seamark.families.bindings.model.certificates import Certificates
 from seamark.families.bindings.model.dependencies import EdgeFacts
 from seamark.families.bindings.model.entries import Listing
 from seamark.families.bindings.model.verifications import Verifications
+from seamark.families.bindings.sweep.state import ListRegistrations
 from seamark.providers.edge.protocol import EdgeProvider
 from seamark_edge.model import Operator, OperatorSpec, Owner
+from seamark_edge.wire.bindings import (
+    ACCEPTED,
+    FORWARDER_ERROR,
+    NOT_ACCEPTED,
+    PROBE,
+    PROBED,
+    ConnResponse,
+    PreambleError,
+)
 from seamark_runtime.api.meta import Key
 from seamark_runtime.clock import Clock, timestamp
 from seamark_runtime.errors import Gone, Retry, SeamarkError
 from seamark_runtime.source import Fresh
 
+MOST_SHOWN = 500  # characters of an edge's error in a message
 UNREGISTER_LIMIT = 60.0  # seconds for which an edge that does not answer delays an uninstall
-CLOSES_WITHIN = 0.25  # seconds in which a forwarder that can't reach the endpoint closes the connection
 
-EdgeAction = Register | Certify | ListBound | Unregister
+EdgeAction = Register | Certify | ListBound | Unregister | ListRegistrations
 Dial = Callable[[str, int], Awaitable[None]]
 
 
@@ -44,7 +54,9 @@ class Remote:
         self._edge = edge
         self._prober = prober
 
-    async def perform(self, action: EdgeAction | Probe) -> Registration | Signed | Left | Verified | None:
+    async def perform(
+        self, action: EdgeAction | Probe
+    ) -> Registration | Signed | Left | Verified | tuple[Owner, ...] | None:
         if isinstance(action, Probe):
             return await self._prober.perform(action)
         return await self._edge.perform(action)
@@ -59,7 +71,7 @@ class EdgeRequests:
         self._facts = facts
         self._leaving: dict[Owner, float] = {}  # since when the edge does not unregister an installation
 
-    async def perform(self, action: EdgeAction) -> Registration | Signed | Left | None:
+    async def perform(self, action: EdgeAction) -> Registration | Signed | Left | tuple[Owner, ...] | None:
         match action:
             case Register(owner=owner, spec=spec, attempt=attempt):
                 if attempt:
@@ -75,6 +87,8 @@ class EdgeRequests:
                 return None
             case Unregister(owner=owner):
                 return await self._unregister(owner)
+            case ListRegistrations(cluster):
+                return tuple(sorted(await self._provider.registrations(cluster)))
 
     async def _register(self, owner: Owner, spec: OperatorSpec) -> Operator:
         try:
@@ -83,12 +97,15 @@ class EdgeRequests:
             return await self._provider.register(owner, spec)
 
     async def _list(self, action: ListBound) -> None:
+        requested = _loop_time()
         try:
             found = await self._provider.bound_endpoints(action.operator)
         except Gone as error:
             self._facts.attempts.put(action.installation, self._attempt(action.installation) + 1)
             raise Retry(f"the edge does not know {action.operator} any more") from error
-        self._facts.listings.put(action.installation, Listing(tuple(sorted(found, key=lambda bound: bound.id))))
+        self._facts.listings.put(
+            action.installation, Listing(tuple(sorted(found, key=lambda bound: bound.id)), requested)
+        )
 
     def _attempt(self, installation: Key) -> int:
         fact = self._facts.attempts.get(installation, 0.0)
@@ -127,16 +144,21 @@ class Prober:
         allow_many_connections()
 
     async def perform(self, action: Probe) -> Verified:
+        confirmed = True
         try:
             async with asyncio.timeout(self._limit):
                 await self._dial(action.address, action.port)
+        except NotConfirmed:
+            confirmed = False
         except TimeoutError:
             raise Retry(self._failed(action, f"no answer within {self._limit:g} s")) from None
         except OSError as error:
-            raise Retry(self._failed(action, (error.strerror or str(error) or "no connection").lower())) from None
+            reason = error.strerror.lower() if error.strerror else str(error)[:MOST_SHOWN] or "no connection"
+            raise Retry(self._failed(action, reason)) from None
         now = self._clock.wall()
-        self._verifications.record(action.key, now)
-        return Verified(timestamp(now))
+        if confirmed:
+            self._verifications.record(action.key, now)
+        return Verified(timestamp(now), confirmed)
 
     def _failed(self, action: Probe, error: str) -> str:
         last = self._verifications.last(action.key)
@@ -144,23 +166,45 @@ class Prober:
         return f"{message} (last connected at {last})" if last else message
 
 
-class ConnectionClosed(ConnectionError):
-    """The forwarder accepted the connection and closed it: there is no response behind it."""
+class ProbeFailed(ConnectionError):
+    """The exchange was not completed, or the far upstream did not accept, with the reason."""
 
-    strerror = "the forwarder closed the connection: the endpoint can't be reached at the edge"
+
+class NotConfirmed(Exception):
+    """The edge knows the endpoint and took the connection, and does not report on the far upstream."""
 
 
 async def connect(address: str, port: int) -> None:
-    """A connection that is accepted, and not closed at once by the forwarder, is the evidence."""
+    """A probe: an exchange with the edge's binding ingress through the Service and a forwarder.
+
+    Success is the edge's response that the far upstream has accepted. What is no response to a probe is a failure.
+    """
     reader, writer = await asyncio.open_connection(address, port)
     try:
-        async with asyncio.timeout(CLOSES_WITHIN):
-            if await reader.read(1) == b"":
-                raise ConnectionClosed
-    except TimeoutError:
-        pass  # it stays open: the server waits for the client to send first
+        writer.write(PROBE)
+        answer = await _answer(reader)
     finally:
         writer.transport.abort()
+    if answer.error_code == FORWARDER_ERROR:
+        raise ProbeFailed(f"the forwarder did not reach the edge: {answer.error_message}")
+    if answer.error_code:
+        raise ProbeFailed(f"the edge refused: {answer.error_message}")
+    if answer.upstream == NOT_ACCEPTED:
+        raise ProbeFailed(f"the far upstream did not accept: {answer.detail}")
+    if answer.upstream != ACCEPTED:
+        raise NotConfirmed
+
+
+async def _answer(reader: asyncio.StreamReader) -> ConnResponse:
+    try:
+        if await reader.readexactly(len(PROBED)) != PROBED:
+            raise ProbeFailed("what listens there is no forwarder of this version: the response is none to a probe")
+        length = int.from_bytes(await reader.readexactly(2), "little")
+        return ConnResponse.decode(await reader.readexactly(length))
+    except asyncio.IncompleteReadError:
+        raise ProbeFailed("the forwarder closed the connection without a response") from None
+    except PreambleError as error:
+        raise ProbeFailed(f"the forwarder's response is none: {error}") from None
 
 
 def allow_many_connections() -> None:

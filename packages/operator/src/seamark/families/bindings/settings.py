@@ -19,14 +19,22 @@ from seamark_runtime.settings import load
 from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 Many = tuple[str, ...]
+THERE_ARE = (
+    "choose one with SEAMARK_BINDINGS_EDGE: seamark (a self-hosted edge), ngrok (the cloud), "
+    "or memory (no edge at all, for trying it out)"
+)
 
 
 class BindingsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which edge's endpoints are bound, and where."""
 
     bindings_edge: Annotated[
-        str, Meta(description="seamark, ngrok or memory (which binds nothing)", pattern="^(seamark|ngrok|memory)$")
-    ] = "memory"
+        str,
+        Meta(
+            description="seamark, ngrok or memory (which binds nothing); there is no default",
+            pattern="^(seamark|ngrok|memory|)$",
+        ),
+    ] = ""
     bindings_edge_url: Annotated[str, Meta(description="The address of the edge's API")] = "http://127.0.0.1:4040"
     bindings_edge_key: Annotated[str, Meta(description="The key to it; better in a file")] = ""
     bindings_edge_key_file: Annotated[str, Meta(description="A file that holds the key")] = ""
@@ -44,12 +52,26 @@ class BindingsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     bindings_ports: Annotated[str, Meta(description="The range of ports on which forwarders listen")] = "10000-65535"
     bindings_poll: Annotated[float, Meta(description="Seconds between two looks at the edge's list", gt=0)] = 10.0
     bindings_probe_every: Annotated[
-        float, Meta(description="Seconds between two probes of a binding that is well", gt=0)
-    ] = 30.0
-    bindings_probe_limit: Annotated[float, Meta(description="Seconds that a probe may take", gt=0)] = 10.0
+        float, Meta(description="Seconds between two probes of a binding that is reachable", gt=0)
+    ] = 5.0
+    bindings_probe_limit: Annotated[float, Meta(description="Seconds that a probe may take", gt=0)] = 5.0
     bindings_shelf_life: Annotated[
-        float, Meta(description="Seconds after which an unverified connection is not said to be verified", gt=0)
-    ] = 120.0
+        float, Meta(description="Seconds after which a connection counts as unverified", gt=0)
+    ] = 15.0
+    bindings_gone_grace: Annotated[
+        float,
+        Meta(
+            description="Seconds that a BoundEndpoint stays, not Ready, when its last endpoint has left; 0: none", ge=0
+        ),
+    ] = 60.0
+    bindings_sweep: Annotated[
+        float,
+        Meta(
+            description="Seconds after which a registration at the edge is removed whose KubernetesOperator is gone; 0 "
+            "for never",
+            ge=0,
+        ),
+    ] = 600.0
 
 
 def loaded() -> BindingsSettings:
@@ -70,6 +92,8 @@ def options_of(given: BindingsSettings) -> Options:
         probe_every=given.bindings_probe_every,
         probe_limit=given.bindings_probe_limit,
         shelf_life=given.bindings_shelf_life,
+        gone_grace=given.bindings_gone_grace,
+        sweep=given.bindings_sweep,
         edge_ca=_read(given.bindings_edge_ca, "bindings_edge_ca"),
     )
 
@@ -84,6 +108,8 @@ def port_range(text: str) -> tuple[int, int]:
 
 
 def edge_of(given: BindingsSettings) -> EdgeProvider:
+    if not given.bindings_edge:
+        raise UserError("no edge is chosen (bindings_edge is empty)", hint=THERE_ARE)
     if given.bindings_edge == "memory":
         return memory_edge()
     key = _read(given.bindings_edge_key_file, "bindings_edge_key_file").strip() or given.bindings_edge_key

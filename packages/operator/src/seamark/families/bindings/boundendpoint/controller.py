@@ -14,7 +14,7 @@ from seamark.families.bindings.model.ownership import FINALIZER, FORMER_FINALIZE
 from seamark.families.bindings.model.services import upstream_key
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
-from seamark_runtime.access import Right
+from seamark_runtime.access import OwnRights, Right
 from seamark_runtime.api.core import Service
 from seamark_runtime.apply import left_to_others
 from seamark_runtime.calls import Results
@@ -43,14 +43,12 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
                 scopes=dependencies.scopes,
                 kinds=(KubernetesOperator,),
                 indexes=(GROUP_MEMBERS, BY_PORT),
-                sources=(dependencies.groups,),
-                own_rights=True,
+                sources=(dependencies.groups, dependencies.projections, OwnRights()),
             ),
             writes=Writes(
                 children=(Service,),
                 ownership=dependencies.upstream,
-                finalizer=FINALIZER,
-                former_finalizers=(FORMER_FINALIZER,),
+                finalizers=(FINALIZER, FORMER_FINALIZER),
             ),
             timing=Timing(shelf_life=options.shelf_life, linger=LINGER),
         ),
@@ -63,6 +61,7 @@ def observe(dependencies: Dependencies, view: View, endpoint: BoundEndpoint, res
         return None
     report = view.entries(dependencies.groups, endpoint.key).get(group_of(endpoint))
     service = view.get(Service, upstream_key(endpoint, options))
+    projection = view.entry(dependencies.projections, endpoint.key)
     is_owned = service is not None and endpoint.key in dependencies.upstream.owners(service)
     return Seen(
         endpoint=endpoint,
@@ -71,6 +70,7 @@ def observe(dependencies: Dependencies, view: View, endpoint: BoundEndpoint, res
         options=options,
         upstream=service if is_owned else None,
         installed=installed(view, options),
+        gone=projection.gone if projection is not None else "",
         projected=dependencies.projection.projected(endpoint),
         port_held_by=port_holder(view, endpoint),
         target_left=endpoint.deleting and target_left(dependencies, view, endpoint),

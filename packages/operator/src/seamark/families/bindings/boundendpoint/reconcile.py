@@ -19,12 +19,15 @@ from seamark_edge.api.bindings import BoundEndpointStatus, NamespacedRef, Object
 from seamark_runtime.api.core import Service
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers, Refusal
+from seamark_runtime.callrates import Rate
 from seamark_runtime.calls import Call, Failed
 from seamark_runtime.controller import Wanted
 from seamark_runtime.source import Fresh, NotYet, Stale
 
 VERIFIED = "Successfully connected to upstream service"
 NOT_VERIFIED = "Connectivity not yet verified"
+NOT_CONFIRMED = "The edge takes connections, and does not report whether the far upstream accepts them"
+PROBES = Rate("probes of BoundEndpoints", 60.0)
 
 
 def desire(seen: Seen) -> Wanted:
@@ -123,13 +126,18 @@ def hinted(seen: Seen, refusal: Refusal, namespace: str) -> str:
     return f"{refusal.message} ({hint})"
 
 
-def connectivity_verified(seen: Seen) -> Condition:
+def connectivity_verified(seen: Seen) -> Condition:  # noqa: PLR0911  # one row for each outcome
     call = probe(seen)
+    if seen.gone and not seen.endpoint.deleting:
+        message = f"The edge lists no endpoint for {seen.endpoint.spec.endpoint_url} since {seen.gone}"
+        return CONNECTIVITY_VERIFIED.false("EndpointGone", message)
     if not seen.endpoint.deleting and not serves(seen):
         return CONNECTIVITY_VERIFIED.unknown("ConnectivityNotVerified", NOT_VERIFIED)
     if call is None or seen.endpoint.deleting:
         return CONNECTIVITY_VERIFIED.not_yet("ConnectivityNotVerified", NOT_VERIFIED)
     match seen.results.to(call):
+        case Fresh(value=Verified(confirmed=False)):
+            return CONNECTIVITY_VERIFIED.unknown("UpstreamNotConfirmed", NOT_CONFIRMED)
         case Fresh():
             return CONNECTIVITY_VERIFIED.true("ConnectivityVerified", VERIFIED)
         case Failed(message=message):
@@ -142,8 +150,11 @@ def connectivity_verified(seen: Seen) -> Condition:
 
 
 def probe(seen: Seen) -> Call[Verified] | None:
-    """A connection to the address that the API server gave our own Service, and to no other; None while it has none."""
-    if seen.upstream is None or not (address := probe_address(seen.upstream, seen.endpoint)):
+    """A connection to the address that the API server gave our own Service, and to no other.
+
+    None while it has none, and while there is no endpoint to be reached.
+    """
+    if seen.gone or seen.upstream is None or not (address := probe_address(seen.upstream, seen.endpoint)):
         return None
     endpoint = seen.endpoint
     return Call(
@@ -151,5 +162,7 @@ def probe(seen: Seen) -> Call[Verified] | None:
         action=Probe(endpoint.key, address, endpoint.spec.target.port, endpoint.spec.port),
         every=seen.options.probe_every,
         shelf_life=seen.options.shelf_life,
+        rate=PROBES,
         timeout=2 * seen.options.probe_limit,
+        slowest=seen.options.shelf_life,
     )

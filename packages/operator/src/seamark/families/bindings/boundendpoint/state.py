@@ -21,9 +21,9 @@ SERVICES_CREATED = ConditionType(
     meaning="Target and upstream Service are there, as they should be",
     reasons={
         "ServicesCreated": "The API server holds both Services",
-        "UpstreamServiceCreationFailed": "The upstream Service was refused; the message has the API server's words",
-        "TargetServiceCreationFailed": "The target Service was refused; the message has the API server's words",
-        "TargetServiceConflict": "The target's name or port belongs to somebody else",
+        "UpstreamServiceCreationFailed": "The upstream Service was refused; the message has the API server's error",
+        "TargetServiceCreationFailed": "The target Service was refused; the message has the API server's error",
+        "TargetServiceConflict": "The target's name or port belongs to another owner",
         "PortConflict": "An older BoundEndpoint has the port on which the forwarders should listen",
         "NamespaceNotAllowed": "The installation does not allow targets in that namespace",
         "ServicesNotCreated": "The Services are not there yet",
@@ -33,11 +33,13 @@ SERVICES_CREATED = ConditionType(
 )
 CONNECTIVITY_VERIFIED = ConditionType(
     "ConnectivityVerified",
-    meaning="A connection through the upstream Service succeeded, not long ago",
+    meaning="The edge confirmed through the upstream Service that the far upstream accepts, within the shelf life",
     reasons={
-        "ConnectivityVerified": "The last probe connected",
-        "ConnectivityFailed": "The last probe failed; the message says how, and when one last connected",
+        "ConnectivityVerified": "The edge confirmed the last probe: the far upstream accepted a connection",
+        "ConnectivityFailed": "The last probe failed; the message says how, and when one last succeeded",
         "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
+        "UpstreamNotConfirmed": "The edge takes connections, and does not report whether the far upstream accepts them",
+        "EndpointGone": "The edge lists no endpoint any more; the object is deleted after a grace period",
     },
     awaiting="ConnectivityNotVerified",
     first_message="Connectivity not yet verified",
@@ -49,6 +51,8 @@ READY = ConditionType(
         "BoundEndpointReady": "Services are there and a connection succeeded",
         "ServicesNotCreated": "The Services are not there yet",
         "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
+        "UpstreamNotConfirmed": "The edge takes connections, and does not report whether the far upstream accepts them",
+        "EndpointGone": "The edge lists no endpoint any more; the object is deleted after a grace period",
     },
     summary=True,
     awaiting="ServicesNotCreated",
@@ -67,6 +71,7 @@ class Seen:
     options: Options
     upstream: Service | None = None
     installed: Installed = Installed.PRESENT
+    gone: str = ""  # since when the edge lists no endpoint of it; "" while it lists one, or is not known to
     projected: bool = False  # made, and removed, by the projection of a poll
     port_held_by: Key | None = None
     target_left: bool = False  # it is being deleted, and the target that must be deleted with it still exists
@@ -75,9 +80,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Verified:
-    """A probe connected. Each success is the same result, so that none of them requeues the BoundEndpoint."""
+    """The edge answered a probe. The same answer later is the same result, so that it requeues no BoundEndpoint.
+
+    Where the far upstream is not `confirmed`, the edge took the connection and reports nothing of what is behind it.
+    """
 
     at: str = field(default="", compare=False)
+    confirmed: bool = True
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
                 indexes=(IN_NAMESPACE,),
                 sources=(dependencies.edge.attempts, dependencies.polls, dependencies.refusals),
             ),
-            writes=Writes(kept=(Secret,), finalizer=FINALIZER, former_finalizers=(FORMER_FINALIZER,)),
-            timing=Timing(spacing=SPACING, shelf_life=dependencies.options.shelf_life, linger=LINGER),
+            writes=Writes(kept=(Secret,), finalizers=(FINALIZER, FORMER_FINALIZER)),
+            timing=Timing(spacing=SPACING, shelf_life=3 * dependencies.options.poll + 60, linger=LINGER),
         ),
     )
 
@@ -62,7 +62,7 @@ def observe(
     if remembered is None:
         return None
     system = view.intent(Namespace, Key("", "kube-system"))
-    certificate = usable(read(dependencies, view, operator, remembered.moment), remembered)
+    certificate = usable(read(dependencies, view, operator), remembered)
     if certificate.held is not None:
         view.requeue_at = min(view.requeue_at, view.now + certificate.held.again)
     poll = view.entry(dependencies.polls, operator.key)
@@ -78,6 +78,7 @@ def observe(
         left=endpoints_left(dependencies, view) if operator.deleting else 0,
         problems=(*(poll.problems if poll is not None else ()), *sorted(refusals.values())),
         announced=remembered.announced,
+        reachable=dependencies.reachable,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from seamark.families.bindings.kubernetesoperator.reconcile import notices
 from seamark.families.bindings.kubernetesoperator.state import Seen
@@ -21,18 +20,9 @@ from seamark_runtime.view import View
 
 
 @dataclass(frozen=True)
-class Moment:
-    """The time of a reconcile, by the runtime's clock and by the calendar."""
-
-    now: float
-    wall: datetime
-
-
-@dataclass(frozen=True)
 class Remembered:
-    """The moment of the last reconcile, and what is known since earlier ones."""
+    """What is known since earlier reconciles."""
 
-    moment: Moment
     attempt: int = 0  # how often the edge no longer knew this installation
     revoked: str = ""  # the mark of the certificate of the registration that the edge no longer knew last
     announced: tuple[Notice, ...] = ()  # the notices of the last reconcile
@@ -59,16 +49,13 @@ class InstallationMemory:
     def advance(self, view: View, operator: KubernetesOperator, _results: Results) -> None:
         if operator.key != self._dependencies.options.key:
             return
-        before = self._remembered.get(operator.key)
-        if before is None or before.moment.now != view.now:
-            moment = Moment(view.now, self._dependencies.clock.wall())
-            before = Remembered(moment) if before is None else replace(before, moment=moment)
+        before = self._remembered.get(operator.key, Remembered())
         self._remembered[operator.key] = self._revoked(before, view, operator)
 
     def _revoked(self, before: Remembered, view: View, operator: KubernetesOperator) -> Remembered:
-        """A certificate goes with its registration: the one that is held when the edge does not know us is void."""
+        """A certificate belongs to its registration: the one that is held when the edge does not know us is void."""
         attempt = attempts(self._dependencies, view, operator.key)
-        found = read(self._dependencies, view, operator, before.moment).held
+        found = read(self._dependencies, view, operator).held
         if found is None or attempt <= before.attempt:
             return before
         return replace(before, attempt=attempt, revoked=found.mark)
@@ -86,8 +73,8 @@ def attempts(dependencies: Dependencies, view: View, key: Key) -> int:
     return fact.value if isinstance(fact, Fresh) else 0
 
 
-def read(dependencies: Dependencies, view: View, operator: KubernetesOperator, moment: Moment) -> Certificate:
-    """What the Secret holds at this moment."""
+def read(dependencies: Dependencies, view: View, operator: KubernetesOperator) -> Certificate:
+    """What the Secret holds at the date of the view."""
     binding = operator.spec.binding
     if binding is None or operator.deleting:
         return Certificate()
@@ -98,7 +85,7 @@ def read(dependencies: Dependencies, view: View, operator: KubernetesOperator, m
             return Certificate(trouble=message)
         case fact:
             secret = fact.value if isinstance(fact, Fresh) else None
-            return Certificate(held(secret, dependencies.certificates, moment.wall))
+            return Certificate(held(secret, dependencies.certificates, view.date))
 
 
 def usable(certificate: Certificate, remembered: Remembered) -> Certificate:

@@ -182,6 +182,8 @@ def certified_as(seen: Seen, spec: OperatorSpec, answers: Answers) -> Condition:
 
 
 def listed_as(seen: Seen) -> Condition:
+    if not seen.reachable:
+        return LISTED.unknown("NoEdge", "The edge is in memory: nothing can be reached through it")
     found = registration(seen)
     if found is None:
         return LISTED.not_yet("Pending", "The edge has not been asked for its endpoints yet")

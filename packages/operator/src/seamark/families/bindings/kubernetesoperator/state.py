@@ -31,12 +31,13 @@ REGISTERED = ConditionType(
 )
 READY = ConditionType(
     "Ready",
-    meaning="Endpoints of the edge are bound here, and forwarders can reach them",
+    meaning="It is registered, with a valid certificate, and the edge lists its endpoints",
     reasons={
         "Ready": "Registered, with a good certificate, and the edge lists its endpoints",
         "EdgeUnreachable": UNREACHABLE,
         "CertificateFailed": "There is no good certificate; the message says why",
         "CertificateExpired": "The certificate is over, and no new one could be had",
+        "NoEdge": "The edge is in memory: nothing can be reached through it",
         "Draining": "The installation goes",
         "NotConfigured": "The spec has no binding, or the feature bindings is not enabled",
         "Pending": TRUTH,
@@ -71,6 +72,7 @@ class Seen:
     left: int = 0  # while it is being deleted: BoundEndpoints that are not removed or released yet
     problems: tuple[str, ...] = ()
     announced: tuple[Notice, ...] = ()  # after the last reconcile
+    reachable: bool = True  # clients reach what is at the edge
 
     @property
     def owner(self) -> Owner:

@@ -15,7 +15,6 @@ from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
 from seamark_runtime.api.core import Secret
 from seamark_runtime.api.meta import Key, Object
-from seamark_runtime.clock import Clock
 from seamark_runtime.scope import Scope
 from seamark_runtime.source import Collection, Facts
 
@@ -40,10 +39,10 @@ class EdgeFacts:
 class Dependencies:
     options: Options
     perform: Callable[[Any], Awaitable[Any]]
-    clock: Clock
     certificates: Certificates
     edge: EdgeFacts
     verifications: Verifications
+    reachable: bool  # clients reach what is at the edge
     groups: Collection[Key, GroupReport] = field(default_factory=lambda: Collection("binding groups"))
     polls: Collection[Key, PollReport] = field(default_factory=lambda: Collection("polls of the edge"))
     projections: Collection[Key, Projection] = field(default_factory=lambda: Collection("what the edge binds here"))

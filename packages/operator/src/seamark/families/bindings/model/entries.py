@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seamark.families.bindings.model.targets import Target
 from seamark_edge.api.bindings import BindingEndpoint
@@ -15,18 +15,23 @@ NAMESPACE_NOT_ALLOWED = "NamespaceNotAllowed"  # the reason of a refusal that th
 
 @dataclass(frozen=True)
 class Listing:
-    """What the edge last listed as bound here."""
+    """What the edge last listed as bound here, and when. The same list later is the same value."""
 
     endpoints: tuple[Bound, ...]
+    at: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True)
 class Projection:
-    """A target, its forwarders' port, and the endpoints that share it."""
+    """A target, its forwarders' port, and the endpoints that share it.
+
+    `gone`: since when the edge lists no endpoint of it; "" while it lists one.
+    """
 
     target: Target
     port: int
     endpoints: tuple[BindingEndpoint, ...]
+    gone: str = ""
 
 
 @dataclass(frozen=True)

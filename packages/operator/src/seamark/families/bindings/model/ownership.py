@@ -15,8 +15,8 @@ import msgspec
 from seamark.families.bindings.model.targets import target_of
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_runtime.api.core import Service
-from seamark_runtime.api.meta import Key, Object
-from seamark_runtime.ownership import MANAGED_BY, ByReference
+from seamark_runtime.api.meta import Key, Object, OwnerReference
+from seamark_runtime.ownership import MANAGED_BY, ByReference, Ownership
 
 MANAGER = "ngrok-operator"
 NAME_LABEL = "ngrok.com/endpoint-binding-name"
@@ -53,7 +53,7 @@ class OfService:
         return msgspec.structs.replace(child, metadata=msgspec.structs.replace(child.metadata, labels=labels))
 
 
-class OfUpstream:
+class OfUpstream(Ownership):
     """An upstream Service belongs to the BoundEndpoint that its labels name; Kubernetes collects it with that, too."""
 
     def __init__(self, namespace: str) -> None:
@@ -70,8 +70,11 @@ class OfUpstream:
     def claim(self, owner: Object, child: Any) -> Any:
         return self._reference.claim(owner, self._service.labelled(child))
 
+    def refers(self, owner: Object, reference: OwnerReference) -> bool:
+        return self._reference.refers(owner, reference)
 
-class OfTarget:
+
+class OfTarget(Ownership):
     """A target Service belongs to the group of its own name, whatever member its labels name."""
 
     def __init__(self, namespace: str) -> None:
@@ -88,7 +91,7 @@ class OfTarget:
 
 
 @dataclass(frozen=True)
-class OfProjection:
+class OfProjection(Ownership):
     """A BoundEndpoint that the poller makes: it has our label, or the name that follows from its target."""
 
     installation: Key

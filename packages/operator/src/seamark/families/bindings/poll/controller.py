@@ -8,12 +8,13 @@ from seamark.families.bindings.model.dependencies import SPACING, Dependencies
 from seamark.families.bindings.model.endpoints import IN_NAMESPACE
 from seamark.families.bindings.model.entries import Listing
 from seamark.families.bindings.model.installation import Installed, installed
-from seamark.families.bindings.poll.reconcile import assign, desire, report, report_poll
-from seamark.families.bindings.poll.state import Assignment, Seen, Targets
+from seamark.families.bindings.poll.reconcile import assign, desire, gone_of, report, report_poll, targets_of
+from seamark.families.bindings.poll.state import Assignment, Gone, Listed, Seen, Targets
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
+from seamark_runtime.clock import timestamp
 from seamark_runtime.controller import CollectionController, Declaration, Output, Reads, Timing
 from seamark_runtime.memory import Remembered
 from seamark_runtime.source import Fresh
@@ -50,8 +51,12 @@ def remember(
     listing = current(dependencies, view)
     if not isinstance(listing, Listing):
         return before
-    existing = view.by(IN_NAMESPACE, key.namespace, intent=True)
-    return assign(before, listing, existing, dependencies.options, view.now)
+    existing = [*view.by(IN_NAMESPACE, key.namespace, intent=True)]
+    targets = targets_of(before, listing)
+    kept = [endpoint for endpoint in existing if dependencies.projection.projected(endpoint) and not endpoint.deleting]
+    moment = Gone(listing.at, timestamp(view.date))
+    gone = gone_of(before, targets, kept, moment, dependencies.options.gone_grace)
+    return assign(before, Listed(listing, targets, gone), existing, dependencies.options, view.now)
 
 
 def current(dependencies: Dependencies, view: View) -> Listing | Installed:
@@ -72,4 +77,7 @@ def observe(
     assignment = memory.get(key)
     if not isinstance(listing, Listing) or assignment is None:
         return Seen(key, None, {})
-    return Seen(key, assignment.targets, assignment.ports.assigned)
+    for gone in assignment.gone.values():
+        over = gone.since + dependencies.options.gone_grace
+        view.requeue_at = min(view.requeue_at, max(over, view.now + dependencies.options.poll))
+    return Seen(key, assignment.targets, assignment.ports.assigned, assignment.gone)

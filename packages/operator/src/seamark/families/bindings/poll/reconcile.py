@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from seamark.families.bindings.model.endpoints import by_age
 from seamark.families.bindings.model.entries import Listing, PollReport, Projection
 from seamark.families.bindings.model.options import Options
-from seamark.families.bindings.model.targets import BadTarget, Target, parse
+from seamark.families.bindings.model.targets import BadTarget, Target, parse, target_of
 from seamark.families.bindings.poll.ports import Ports
-from seamark.families.bindings.poll.state import Assignment, Seen, Targets
+from seamark.families.bindings.poll.state import Assignment, Gone, Listed, Seen, Targets
 from seamark_edge.api.bindings import BindingEndpoint, BoundEndpoint
 from seamark_runtime.api.meta import Key
 from seamark_runtime.apply import Answers
@@ -43,15 +43,39 @@ def holders(endpoints: Iterable[BoundEndpoint]) -> tuple[dict[str, int], dict[in
     return held, busy
 
 
+def targets_of(before: Assignment | None, listing: Listing) -> Targets:
+    """A list that did not change is not parsed again."""
+    return before.targets if before is not None and before.listing is listing else by_target(listing)
+
+
+def gone_of(
+    before: Assignment | None, targets: Targets, projected: Iterable[BoundEndpoint], now: Gone, grace: float
+) -> Mapping[Target, Gone]:
+    """Targets of existing objects that the edge lists no endpoints of, for less than the grace period.
+
+    The period begins with a list of the edge, and ends with one that was requested when it was over: while the edge
+    does not answer, nothing is known to be gone.
+    """
+    known = before.gone if before is not None else {}
+    found = {}
+    for endpoint in projected:
+        target = target_of(endpoint.spec)
+        if target in targets.endpoints or target.name != endpoint.metadata.name:
+            continue
+        gone = known.get(target, now)
+        if now.since - gone.since < grace:
+            found[target] = gone
+    return found
+
+
 def assign(
-    before: Assignment | None, listing: Listing, existing: Iterable[BoundEndpoint], options: Options, now: float
+    before: Assignment | None, listed: Listed, existing: Iterable[BoundEndpoint], options: Options, now: float
 ) -> Assignment:
-    """The next assignment. A list that did not change is not parsed again."""
-    unchanged = before is not None and before.listing is listing
-    targets = before.targets if before is not None and unchanged else by_target(listing)
+    """The next assignment."""
     ports = before.ports if before is not None else Ports(options.first_port, options.last_port)
     held, busy = holders(existing)
-    return Assignment(listing, targets, ports.assign((target.name for target in targets.endpoints), held, busy, now))
+    names = [target.name for target in (*listed.targets.endpoints, *listed.gone)]
+    return Assignment(listed.listing, listed.targets, ports.assign(names, held, busy, now), listed.gone)
 
 
 def desire(_seen: Seen) -> Wanted:
@@ -61,11 +85,18 @@ def desire(_seen: Seen) -> Wanted:
 def report(seen: Seen, _answers: Answers) -> Mapping[Key, Projection]:
     if seen.targets is None:
         return {}
-    return {
-        Key(seen.installation.namespace, target.name): Projection(target, port, endpoints)
+    namespace = seen.installation.namespace
+    gone = {
+        Key(namespace, target.name): Projection(target, port, (), gone.at)
+        for target, gone in seen.gone.items()
+        if (port := seen.ports[target.name]) is not None
+    }
+    listed = {
+        Key(namespace, target.name): Projection(target, port, endpoints)
         for target, endpoints in seen.targets.endpoints.items()
         if (port := seen.ports[target.name]) is not None
     }
+    return {**gone, **listed}
 
 
 def report_poll(seen: Seen, _answers: Answers) -> Mapping[Key, PollReport]:

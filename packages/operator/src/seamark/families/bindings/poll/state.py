@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from seamark.families.bindings.model.entries import Listing
 from seamark.families.bindings.model.targets import Target
@@ -21,12 +21,30 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class Gone:
+    """A target of which the edge lists no endpoint any more, and that has an object."""
+
+    since: float
+    at: str  # the same time, of the calendar
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What is to have a port: the targets of the list, and those that stay for the grace period."""
+
+    listing: Listing
+    targets: Targets
+    gone: Mapping[Target, Gone]
+
+
+@dataclass(frozen=True)
 class Assignment:
     """Remembered between polls: the last list by target, and the ports of these targets."""
 
     listing: Listing
     targets: Targets
     ports: Ports
+    gone: Mapping[Target, Gone] = field(default_factory=dict)  # targets that stay for the grace period
 
 
 @dataclass(frozen=True)
@@ -34,3 +52,4 @@ class Seen:
     installation: Key
     targets: Targets | None  # None: there is no list
     ports: Mapping[str, int | None]
+    gone: Mapping[Target, Gone] = field(default_factory=dict)

@@ -66,6 +66,6 @@ def observe_endpoints(
     if poll is None or not poll.known:
         return None
     listed = projection.endpoints if projection is not None else ()
-    if not listed and dependencies.projection.projected(endpoint):
+    if projection is None and dependencies.projection.projected(endpoint):
         return None  # it is about to be deleted
     return SeenEndpoints(endpoint, listed)

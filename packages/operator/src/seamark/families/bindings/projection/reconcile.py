@@ -18,8 +18,8 @@ from seamark_runtime.controller import Wanted
 
 
 def desire(seen: Seen) -> Wanted:
-    if seen.projection is None:
-        return Wanted()
+    if seen.projection is None or (seen.projection.gone and (seen.existing is None or seen.existing.deleting)):
+        return Wanted()  # what was deleted by hand does not come back for the rest of the grace period
     return Wanted(children={BOUND: bound_endpoint(seen.key, seen.projection, seen.existing)})
 
 

@@ -1,0 +1,1 @@
+"""The sweep: registrations at the edge whose KubernetesOperator is gone."""
