@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from seamark_cluster.real.ports import Ports
+from tests.dns.conversations import Conversations
 
 MEDIA = "application/external.dns.webhook+json;version=1"
 GOOD = "good"
@@ -42,16 +42,16 @@ class Asked:
 Mode = Callable[[Asked, Reply], None]  # changes the good answer into another
 
 
-class Hook:
+class Hook(Conversations):
     """Holds records as a good provider does; `mode` changes what it answers, and `asked` counts requests by mode."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.mode: Mode | None = None
         self.asked: Counter[str] = Counter()
         self.times: list[tuple[str, float]] = []
         self.records: dict[tuple[str, str, str], dict[str, Any]] = {}
         self.filter: Any = {"include": ["example.test"]}
-        self._talking: set[asyncio.Task[None]] = set()
 
     def behave(self, mode: Mode | None = None) -> None:
         self.mode = mode
@@ -60,23 +60,10 @@ class Hook:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        with Ports("127.0.0.1") as ports:
-            port = ports.reserve()
-            server = await asyncio.start_server(self._connected, "127.0.0.1", port, limit=2**20)
-            try:
-                yield f"http://127.0.0.1:{port}"
-            finally:
-                server.close()
-                for task in self._talking:
-                    task.cancel()
-                await asyncio.gather(*self._talking, return_exceptions=True)
+        async with self.listening(limit=2**20) as port:
+            yield f"http://127.0.0.1:{port}"
 
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
-        self._talking.add(task)
-        task.add_done_callback(self._talking.discard)
-
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with suppress(OSError, asyncio.IncompleteReadError):
                 asked = await _request(reader)

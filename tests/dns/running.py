@@ -12,9 +12,11 @@ from random import Random
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.families.dns.family import DNS_ENDPOINT, controllers
+from seamark.families.dns.family import DNS_ENDPOINT, declared, dependencies_of
+from seamark.families.dns.model.dependencies import Dependencies
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
+from seamark.families.dns.oneshot.once import until_reported
 from seamark.providers.dns.model import Provider
 from seamark_cluster.embedded import Pace, Store
 from seamark_cluster.embedded import Settings as StoreSettings
@@ -37,11 +39,12 @@ FIRST_STATEMENT = SCHEMA["properties"]["status"]["default"]
 
 @dataclass
 class Cluster:
-    """Objects of the API, and everything that was ever said about them."""
+    """Objects of the API, and every status that was written to them."""
 
     store: Store
     history: dict[str, list[Any]] = field(default_factory=dict)
     status_writes: int = 0
+    dependencies: Dependencies | None = None  # of the operator that runs, or ran last
 
     def apply(self, name: str, *endpoints: dict[str, Any], **metadata: Any) -> None:
         body = {
@@ -84,14 +87,14 @@ class Cluster:
 
     def changed(self, event: Any) -> None:
         if event.new is not None:
-            # The store keeps what was written; who reads it is also told the CRD's first statement.
+            # The store keeps what was written; a reader also gets the CRD's default condition.
             shown = event.new if "status" in event.new else {**event.new, "status": FIRST_STATEMENT}
             self.history.setdefault(event.new["metadata"]["name"], []).append(shown)
             if event.old is not None and event.old.get("status") != event.new.get("status"):
                 self.status_writes += 1
 
     def check(self) -> None:
-        """The rules of trustworthy status, on everything that was ever said."""
+        """The rules of trustworthy status, on every status that was written."""
         for name, states in self.history.items():
             assert [str(one) for one in check(states, ours=("Accepted", "Ready"))] == [], name
 
@@ -108,9 +111,16 @@ def cluster() -> Cluster:
 async def operating(
     on: Cluster, provider: Provider, rules: Rules, timing: Intervals = TIMING
 ) -> AsyncIterator[Operator]:
-    async with living(on.store, controllers(Options(rules, timing), provider), SETTINGS) as operator:
+    on.dependencies = dependencies_of(Options(rules, timing), provider)
+    async with living(on.store, declared(on.dependencies), SETTINGS) as operator:
         yield operator
     on.check()
+
+
+async def synced(on: Cluster, operator: Operator, seconds: float) -> list[str]:
+    """As `seamark dns sync`: what is not served after one sync."""
+    assert on.dependencies is not None
+    return await until_reported(operator, on.dependencies, seconds)
 
 
 async def until(condition: Callable[[], object], what: str | Callable[[], object], seconds: float = 40) -> None:

@@ -107,7 +107,9 @@ def test_an_operators_records_are_answered_where_its_settings_say() -> None:
     async def story() -> str:
         ports = Ports(HOST)
         port = ports.reserve()
-        provider = provider_of(DnsSettings(dns_zones=(ZONE,), dns_memory_address=f"{HOST}:{port}"))
+        provider = provider_of(
+            DnsSettings(dns_provider="memory", dns_zones=(ZONE,), dns_memory_address=f"{HOST}:{port}")
+        )
         world = cluster()
         world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.7"))
         try:

@@ -1,11 +1,11 @@
-"""A name server that answers anything, and BIND behind it: what is said, and that the next good answer is enough."""
+"""A name server that answers anything, and BIND behind it: its reports, and that the next good answer is enough."""
 
 from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from random import Random
 
 import pytest
@@ -13,7 +13,8 @@ import pytest
 from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.link import Server
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
-from seamark_cluster.real.ports import Ports
+from tests.answering import Agreeing
+from tests.dns.conversations import Conversations
 from tests.dns.running import cluster, endpoint, operating, until
 from tests.dns.servers import KEY, ZONE, ZONES, Bind
 
@@ -67,33 +68,15 @@ TROUBLES: dict[str, tuple[Mode, str]] = {
 }
 
 
-class Between:
+class Between(Conversations):
     """Passes questions on to BIND, and BIND's messages through the `mode`."""
 
     def __init__(self, upstream: int) -> None:
+        super().__init__()
         self._upstream = upstream
         self.mode: Mode | None = None
-        self._talking: set[asyncio.Task[None]] = set()
 
-    @asynccontextmanager
-    async def serving(self) -> AsyncIterator[int]:
-        with Ports(HOST) as ports:
-            port = ports.reserve()
-            server = await asyncio.start_server(self._connected, HOST, port)
-            try:
-                yield port
-            finally:
-                server.close()
-                for task in self._talking:
-                    task.cancel()
-                await asyncio.gather(*self._talking, return_exceptions=True)
-
-    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
-        self._talking.add(task)
-        task.add_done_callback(self._talking.discard)
-
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         answers, questions = await asyncio.open_connection(HOST, self._upstream)
 
         async def forth() -> None:
@@ -122,8 +105,8 @@ def test_what_can_t_be_read_is_said_and_the_next_good_answer_is_enough(bind: Bin
 
     async def story() -> None:
         world, between = cluster(), Between(bind.port)
-        async with between.serving() as port:
-            provider = Rfc2136Provider(Server(HOST, port, KEY, timeout=1.0), ZONES)
+        async with between.listening(HOST) as port:
+            provider = Rfc2136Provider(Server(HOST, port, KEY, timeout=1.0), ZONES, querier=Agreeing())
             async with operating(world, provider, Rules(zones=ZONES, owner="me")):
                 world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1"))
                 await until(lambda: world.ready("www"), lambda: world.says("www"), SOON)

@@ -1,20 +1,21 @@
-"""What ExternalDNS leaves unsaid is said here, on the user's own object: failures 2, 3, 4 and 7 of its record."""
+"""What ExternalDNS does not report is reported here, on the user's own object: failures 2, 3, 4 and 7 of its record."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
-from seamark.families.dns.model.rules import Rules, Selector
-from seamark.families.dns.oneshot.once import until_reported
+from seamark.families.dns.model.rules import Rules
+from seamark.families.dns.model.selector import Selector
 from seamark.providers.dns.domains import Domains
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record
 from seamark_runtime.errors import Retry
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import received_path
-from tests.dns.running import Cluster, cluster, endpoint, operating, until
+from tests.answering import AnsweringMemory
+from tests.dns.running import Cluster, cluster, endpoint, operating, synced, until
 
 ZONE = "example.test"
 HOSTNAME = "external-dns.alpha.kubernetes.io/hostname"
@@ -24,7 +25,7 @@ def rules(**more: Any) -> Rules:
     return Rules(**{"zones": (ZONE,), "owner": "me", "set_identifiers": True, **more})
 
 
-def told(provider: MemoryProvider, under: Rules, *objects: tuple[str, dict[str, Any]]) -> Cluster:
+def told(provider: AnsweringMemory, under: Rules, *objects: tuple[str, dict[str, Any]]) -> Cluster:
     """Applies the objects and waits until each has an answer."""
     world = cluster()
 
@@ -43,7 +44,7 @@ def told(provider: MemoryProvider, under: Rules, *objects: tuple[str, dict[str, 
 
 
 def test_failure_2_a_cname_that_can_not_be_leaves_no_ownership_and_is_told() -> None:
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     provider.put(Record(f"www.{ZONE}", "TXT", ("hello",), 300))
     world = told(provider, rules(), ("www", endpoint(f"www.{ZONE}", "CNAME", "example.net")))
     assert world.says("www", "Accepted")[:2] == ("False", "NotOwned")
@@ -52,7 +53,7 @@ def test_failure_2_a_cname_that_can_not_be_leaves_no_ownership_and_is_told() -> 
 
 
 def test_failure_3_everything_that_is_not_served_says_why() -> None:
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     provider.put(Record(f"foreign.{ZONE}", "A", ("192.0.2.9",), 300))
     world = told(
         provider,
@@ -96,7 +97,7 @@ def test_failure_3_everything_that_is_not_served_says_why() -> None:
 
 
 def test_failure_4_a_filter_that_matches_nothing_deletes_nothing() -> None:
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     world = told(provider, rules(), ("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1")))
 
     async def story() -> None:
@@ -108,13 +109,13 @@ def test_failure_4_a_filter_that_matches_nothing_deletes_nothing() -> None:
         assert provider.content(ZONE).get((f"www.{ZONE}", "A", "")) is not None
         world.delete("www")
         async with operating(world, provider, rules(labels=Selector.parse("team=nobody"))):
-            await until(lambda: world.get("www") is None, "what we have marked, we let go")
+            await until(lambda: world.get("www") is None, "what we have marked is released")
         assert dict(provider.content(ZONE).names) == {}
 
     asyncio.run(story())
 
 
-class Raging(MemoryProvider):
+class Raging(AnsweringMemory):
     """Answers nonsense at first."""
 
     async def read(self, zone: str) -> Content:
@@ -136,7 +137,7 @@ def test_failure_7_an_error_of_the_provider_ends_nothing() -> None:
 
 
 def test_a_bad_record_beside_a_good_one_holds_only_itself() -> None:
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     world = cluster()
 
     async def story() -> None:
@@ -156,7 +157,7 @@ def test_a_bad_record_beside_a_good_one_holds_only_itself() -> None:
 
 
 def test_records_that_an_object_no_longer_names_go_also_from_a_zone_that_it_has_left() -> None:
-    provider = MemoryProvider((ZONE, "other.test"))
+    provider = AnsweringMemory((ZONE, "other.test"))
     world = cluster()
 
     async def story() -> None:
@@ -176,7 +177,7 @@ def test_records_that_an_object_no_longer_names_go_also_from_a_zone_that_it_has_
 
 
 def test_a_service_has_its_name_while_it_is_there_and_keeps_it_while_it_has_no_address() -> None:
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     world = cluster()
     path = "/api/v1/namespaces/default/services"
     service = {
@@ -220,15 +221,62 @@ def test_a_service_has_its_name_while_it_is_there_and_keeps_it_while_it_has_no_a
 
 
 def test_a_sync_that_is_done_once_ends_with_the_names_of_those_that_are_not_served() -> None:
-    provider = MemoryProvider((ZONE,), deny=[f"no.{ZONE}"])
+    provider = AnsweringMemory((ZONE,), deny=[f"no.{ZONE}"])
     world = cluster()
 
     async def story() -> list[str]:
         world.apply("yes", endpoint(f"yes.{ZONE}", "A", "192.0.2.1"))
         world.apply("no", endpoint(f"no.{ZONE}", "A", "192.0.2.1"))
         async with operating(world, provider, rules()) as operator:
-            return await until_reported(operator, 20)
+            return await synced(world, operator, 20)
 
     left = asyncio.run(story())
     assert left == [f"default/no: Failed to sync: no.{ZONE} A: the server refused it (REFUSED)"]
     assert world.ready("yes")
+
+
+class Keeping(AnsweringMemory):
+    """Adds a property of its own to every record, and keeps a property that is removed."""
+
+    def __init__(self) -> None:
+        super().__init__((ZONE,))
+        self.keeps = False
+
+    def _replace(self, zone: str, pairs: Any) -> None:
+        changed = []
+        for before, after in pairs:
+            kept = before.properties if self.keeps and before is not None else ()
+            properties = {("own/added", "x"), *(after.properties if after is not None else ()), *kept}
+            plain = after is None or after.type == "TXT"
+            changed.append((before, after if plain else replace(after, properties=tuple(sorted(properties)))))
+        super()._replace(zone, changed)
+
+
+def test_a_removed_property_is_removed_from_the_record_or_reported() -> None:
+    """Rule 52."""
+    provider, world, name = Keeping(), cluster(), f"www.{ZONE}"
+
+    def properties() -> dict[str, str]:
+        found = provider.content(ZONE).get((name, "A", ""))
+        return dict(found.properties) if found is not None else {}
+
+    def apply(*given: str) -> None:
+        some = [{"name": each, "value": "1"} for each in given]
+        world.apply("www", endpoint(name, "A", "192.0.2.1", providerSpecific=some))
+
+    async def story() -> None:
+        apply("aws/weight", "aws/region")
+        async with operating(world, provider, rules()):
+            await until(lambda: world.ready("www"), lambda: world.says("www"))
+            assert properties() == {"aws/weight": "1", "aws/region": "1", "own/added": "x"}
+        apply("aws/region")  # while no operator runs
+        async with operating(world, provider, rules()):
+            await until(lambda: world.ready("www"), lambda: world.says("www"))
+            assert properties() == {"aws/region": "1", "own/added": "x"}
+            provider.keeps = True
+            apply()
+            await until(lambda: world.says("www")[1] == "Failed", lambda: world.says("www"))
+            provider.keeps = False
+            await until(lambda: world.ready("www") and properties() == {"own/added": "x"}, lambda: world.says("www"))
+
+    asyncio.run(story())

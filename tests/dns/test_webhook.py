@@ -21,6 +21,7 @@ from seamark.providers.dns.webhook import EVERYTHING, WebhookProvider
 from seamark.providers.dns.webhook_server import WebhookServer
 from seamark_cluster.real.ports import Ports
 from seamark_runtime.errors import Retry
+from tests.answering import Agreeing
 from tests.dns.running import cluster, endpoint, operating, until
 
 MEDIA = "application/external.dns.webhook+json;version=1"
@@ -43,7 +44,7 @@ async def serving(app: web.Application) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def client_of(url: str) -> AsyncIterator[WebhookProvider]:
-    provider = WebhookProvider(url, timeout=2.0)
+    provider = WebhookProvider(url, timeout=2.0, querier=Agreeing())
     try:
         yield provider
     finally:
@@ -160,14 +161,16 @@ def change(name: str) -> Change:
 
 
 def answering(**answers: Any) -> tuple[web.Application, list[Any]]:
-    """A provider that answers what it is told to, and keeps what it was sent."""
+    """A provider with scripted answers, which keeps what it was sent, and lists what was to be created."""
     sent: list[Any] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if request.method == "POST":
             sent.append(json.loads(await request.read()))
         key = f"{request.method.lower()}_{request.path.strip('/')}"
-        status, media, body = answers.get(key, (200, MEDIA, b"{}" if request.path == "/" else b"[]"))
+        created = [one for message in sent if isinstance(message, dict) for one in message.get("create", [])]
+        usual = b"{}" if request.path == "/" else json.dumps(created).encode()
+        status, media, body = answers.get(key, (200, MEDIA, usual))
         if status == 0:
             await asyncio.sleep(60)
         return web.Response(status=status, body=body, headers={"Content-Type": media})
@@ -206,5 +209,28 @@ def test_a_provider_that_answers_nonsense_or_never_is_told(answers: Any, error: 
         async with serving(answering(**answers)[0]) as url, client_of(url) as provider:
             with pytest.raises(error, match=words):
                 await provider.apply(EVERYTHING, [change("a")])
+
+    asyncio.run(story())
+
+
+def test_a_wildcard_is_served_and_deleted_and_an_apex_without_a_place_for_its_owner_is_not_made() -> None:
+    """Rules 61 to 63, with a provider that serves everything that is asked for, as one without a domain filter."""
+
+    async def story() -> None:
+        memory, world = MemoryProvider((ZONE,)), cluster()
+        world.apply("wild", endpoint(f"*.{ZONE}", "A", "192.0.2.1", recordTTL=60))
+        world.apply("apex", endpoint(ZONE, "A", "192.0.2.1", recordTTL=60))
+        world.apply("www", endpoint(f"www.{ZONE}", "A", "192.0.2.1", recordTTL=60))
+        async with serving(WebhookServer(memory).app) as url, client_of(url) as provider:
+            rules = Rules(zones=provider.zones, owner="me", set_identifiers=True)
+            async with operating(world, provider, rules):
+                await until(lambda: world.ready("wild") and world.ready("www"), lambda: world.says("wild"))
+                await until(lambda: world.says("apex")[1] == "Failed", lambda: world.says("apex"))
+                assert "set dns_txt_prefix to one that ends with a dot" in world.says("apex")[2]
+                assert memory.content(ZONE).at(ZONE) == ()
+                world.delete("wild")
+                world.delete("apex")
+                await until(lambda: world.get("wild") is None and world.get("apex") is None, lambda: world.says("wild"))
+                assert sorted(memory.content(ZONE).names) == [f"a-www.{ZONE}", f"www.{ZONE}"]
 
     asyncio.run(story())

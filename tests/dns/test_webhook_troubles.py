@@ -1,4 +1,4 @@
-"""A webhook provider that answers anything at all: what is said meanwhile, and that the next good answer is enough."""
+"""A webhook provider that answers anything at all: its reports, and that the next good answer is enough."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ import pytest
 
 from seamark.families.dns.model.options import Intervals
 from seamark.families.dns.model.rules import Rules
+from seamark.providers.dns.failurelimit import MOST_FAILURES
 from seamark.providers.dns.webhook import WebhookProvider
+from tests.answering import Agreeing
 from tests.dns.hooks import Asked, Hook, Mode, Reply
 from tests.dns.running import TIMING, Cluster, cluster, endpoint, operating, until
 
@@ -52,7 +54,7 @@ class Scene:
 async def scene(timeout: float = TIMEOUT, timing: Intervals = TIMING) -> AsyncIterator[Scene]:
     hook, world = Hook(), cluster()
     async with hook.serving() as url:
-        provider = WebhookProvider(url, timeout=timeout, largest=LIMIT)
+        provider = WebhookProvider(url, timeout=timeout, largest=LIMIT, querier=Agreeing())
         try:
             rules = Rules(zones=provider.zones, owner="me", set_identifiers=True)
             async with operating(world, provider, rules, timing):
@@ -150,7 +152,10 @@ def resident() -> float:
 
 @pytest.mark.parametrize(("mode", "words"), TROUBLES.values(), ids=list(TROUBLES))
 def test_what_can_t_be_read_is_said_and_the_next_good_answer_is_enough(mode: Mode, words: str) -> None:
-    """Rules 24, 33 and 40: nothing that stands is touched, the message is of this failure, and it ends by itself."""
+    """Rules 24, 33, 40 and 56: nothing that stands is touched, the message is of this failure, and it ends by itself.
+
+    A new record may be made by a reading of the last 5 s.
+    """
 
     async def story() -> None:
         async with scene() as at:
@@ -161,7 +166,7 @@ def test_what_can_t_be_read_is_said_and_the_next_good_answer_is_enough(mode: Mod
             at.apply("new")
             await at.failed("new", words)
             assert resident() - before < 250
-            assert at.hook.records == standing
+            assert {slot: at.hook.records.get(slot) for slot in standing} == standing
             assert SECRET not in json.dumps(at.world.history)
             at.hook.behave()
             await at.ready("www", "new")
@@ -171,7 +176,7 @@ def test_what_can_t_be_read_is_said_and_the_next_good_answer_is_enough(mode: Mod
 
 
 def ready_history(world: Cluster, name: str) -> list[tuple[str, str]]:
-    """Status and message of Ready in everything that was ever said about it, once it was True."""
+    """Status and message of Ready in every status that was written, once it was True."""
     found = [
         (one["status"], one["message"])
         for state in world.history[name]
@@ -182,7 +187,7 @@ def ready_history(world: Cluster, name: str) -> list[tuple[str, str]]:
 
 
 def beside(*foreign: dict[str, Any]) -> Mode:
-    """These records of somebody else, beside ours."""
+    """These foreign records, beside ours."""
     more = json.dumps(foreign, indent=1).encode()
 
     def answer(asked: Asked, reply: Reply) -> None:
@@ -230,7 +235,7 @@ def rename(asked: Asked, reply: Reply) -> None:
 
 @pytest.mark.parametrize("mode", [leave_out, rename])
 def test_a_record_that_the_provider_left_out_once_is_asked_for_again(mode: Mode) -> None:
-    """Rule 39: its answer expires. It is asked again, not too often, and what is said does not change in between."""
+    """Rule 39: its answer expires. It is asked again, not too often, and the status does not change in between."""
 
     async def story() -> None:
         async with scene() as at:
@@ -258,7 +263,7 @@ def refuse(asked: Asked, reply: Reply) -> None:
 
 
 def test_a_change_that_was_refused_is_tried_again_and_the_words_are_those_of_the_last_failure() -> None:
-    """Rules 18, 39 and 40: while the provider can't be read, that is what is said."""
+    """Rules 18, 39 and 40: while the provider can't be read, the status reports that."""
 
     async def story() -> None:
         async with scene() as at:
@@ -280,7 +285,7 @@ def test_a_change_that_was_refused_is_tried_again_and_the_words_are_those_of_the
 
 
 def test_a_domain_filter_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules 5 and 39: a record that it kept out is served when it does not any more; garbage is told, and ends."""
+    """Rules 5 and 39: a record that it kept out is served when it does not any more; garbage is reported, and ends."""
     monkeypatch.setattr("seamark.providers.dns.webhook.FILTER_SECONDS", 1.0)
 
     async def story() -> None:
@@ -323,5 +328,49 @@ def test_a_provider_that_wants_to_be_let_alone_is_and_no_record_is_blamed() -> N
             assert min(later - sooner for sooner, later in pairwise(times)) > 2.5
             at.hook.behave()
             await at.ready(*(f"h{number}" for number in range(8)))
+
+    asyncio.run(story())
+
+
+def test_a_provider_that_refuses_every_change_is_called_seldom_and_soon_again_when_it_works() -> None:
+    """Rules 54 and 55: 200 records and always 500; without a limit that is hundreds of requests a second."""
+
+    def broken(asked: Asked, reply: Reply) -> None:
+        if asked.route == "POST /records":
+            reply.status = 500
+
+    async def story() -> None:
+        async with scene(timing=Intervals(spacing=0.05, poll=30.0, shelf_life=120.0)) as at:
+            at.hook.behave(broken)
+            names = [f"h{number}" for number in range(200)]
+            for name in names:
+                at.apply(name)
+            await at.failed("h199", "POST /records of the webhook provider answered 500")
+            await asyncio.sleep(20.0)
+            assert at.hook.asked["POST /records"] <= MOST_FAILURES + 3
+            assert at.hook.asked["GET /records"] <= 10
+            at.hook.behave()
+            await at.ready(*names, seconds=90)
+            assert at.hook.asked["GET /records"] <= 30
+
+    asyncio.run(story())
+
+
+def test_a_slow_listing_delays_and_fails_nothing() -> None:
+    """Rule 57: the deadline of a listing is its own."""
+
+    def slow(asked: Asked, reply: Reply) -> None:
+        async def write(writer: asyncio.StreamWriter, body: bytes) -> None:
+            await asyncio.sleep(3.0)
+            writer.write(body)
+
+        if asked.route == "GET /records":
+            reply.write = write
+
+    async def story() -> None:
+        async with scene(timeout=30.0, timing=Intervals(spacing=0.05, poll=1.0, shelf_life=20.0)) as at:
+            at.hook.behave(slow)
+            at.apply("www")
+            await at.ready("www")
 
     asyncio.run(story())

@@ -13,8 +13,6 @@ import pytest
 from seamark.families.dns.family import controllers
 from seamark.families.dns.model.options import Options
 from seamark.families.dns.model.rules import Rules
-from seamark.families.dns.oneshot.once import until_reported
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Record
 from seamark_cluster.embedded import EmbeddedTransport
 from seamark_runtime.clock import SystemClock
@@ -22,7 +20,8 @@ from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import received_path
-from tests.dns.running import ALL_TYPES, TIMING, Cluster, cluster, endpoint, operating, until
+from tests.answering import AnsweringMemory
+from tests.dns.running import ALL_TYPES, TIMING, Cluster, cluster, endpoint, operating, synced, until
 
 ZONE, OTHER = "example.test", "other.test"
 REVERSE = "2.0.192.in-addr.arpa"
@@ -43,18 +42,18 @@ def ask(world: Cluster, method: str, path: str, body: Any) -> None:
     assert answer.status in (200, 201), answer.body
 
 
-def left_by(provider: MemoryProvider, resource: str, name: str) -> None:
+def left_by(provider: AnsweringMemory, resource: str, name: str) -> None:
     """A record of ours from an earlier life."""
     provider.put(Record(name, "A", ("192.0.2.1",), 300))
     provider.put(Record(f"a-{name}", "TXT", (OWNER + resource,), 300))
 
 
-# ---- what nobody names
+# ---- names that no object has
 
 
 def test_leftovers_are_removed_also_from_a_zone_that_no_object_names() -> None:
     """Rule 15."""
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     left_by(provider, "crd/default/gone", f"gone.{OTHER}")
     world = cluster()
 
@@ -70,7 +69,7 @@ def test_leftovers_are_removed_also_from_a_zone_that_no_object_names() -> None:
 @pytest.mark.parametrize(("may", "left"), [(False, 2), (True, 0)])
 def test_a_source_that_is_empty_from_the_start_deletes_nothing_unless_it_may(may: bool, left: int) -> None:
     """Rule 30: a cluster that has no objects may be the wrong cluster."""
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     left_by(provider, "crd/default/gone", f"gone.{ZONE}")
 
     async def story() -> None:
@@ -83,7 +82,7 @@ def test_a_source_that_is_empty_from_the_start_deletes_nothing_unless_it_may(may
 
 
 def test_the_last_object_that_goes_under_our_eyes_takes_its_records_along() -> None:
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     world = cluster()
 
     async def story() -> None:
@@ -117,7 +116,7 @@ def node(name: str, inside: str, outside: str) -> dict[str, Any]:
 
 def test_services_have_the_addresses_of_nodes_properties_for_providers_and_a_way_back() -> None:
     """Rule 29: `access`, `alias`, `record-type`."""
-    provider = MemoryProvider((ZONE, OTHER, REVERSE))
+    provider = AnsweringMemory((ZONE, OTHER, REVERSE))
     world = cluster()
 
     def targets(name: str, type_: str, zone: str = ZONE) -> tuple[str, ...]:
@@ -172,7 +171,7 @@ def gateway_crd(kind: str, plural: str) -> dict[str, Any]:
 
 def test_a_route_leads_to_the_gateway_that_has_accepted_it_and_follows_it() -> None:
     """Rule 29."""
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     world = cluster()
     root = "/apis/gateway.networking.k8s.io/v1/namespaces/default"
     head = {"apiVersion": "gateway.networking.k8s.io/v1", "metadata": {"namespace": "default"}}
@@ -207,7 +206,7 @@ def test_a_route_leads_to_the_gateway_that_has_accepted_it_and_follows_it() -> N
 
 def test_without_the_crd_source_dnsendpoints_are_let_alone() -> None:
     """Rule 31."""
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     world = cluster()
 
     async def story() -> None:
@@ -215,7 +214,7 @@ def test_without_the_crd_source_dnsendpoints_are_let_alone() -> None:
         world.store.create(service("far", {"hostname": f"far.{ZONE}"}, type="ExternalName", externalName="x.test"))
         async with operating(world, provider, rules(sources=frozenset(("service",)))) as operator:
             await until(lambda: provider.content(ZONE).at(f"far.{ZONE}"), "the Service has its name")
-            assert await until_reported(operator, 10) == []
+            assert await synced(world, operator, 10) == []
         assert "finalizers" not in world.get("www")["metadata"]
         assert provider.content(ZONE).at(f"www.{ZONE}") == ()
 
@@ -224,7 +223,7 @@ def test_without_the_crd_source_dnsendpoints_are_let_alone() -> None:
 
 def test_without_status_updates_records_are_served_and_removed_all_the_same() -> None:
     """Rule 31."""
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     world = cluster()
 
     async def story() -> None:
@@ -240,7 +239,7 @@ def test_without_status_updates_records_are_served_and_removed_all_the_same() ->
 
 
 def test_set_identifiers_tell_records_of_one_name_apart_where_a_provider_can() -> None:
-    provider = MemoryProvider((ZONE, OTHER))
+    provider = AnsweringMemory((ZONE, OTHER))
     world = cluster()
     name = f"www.{ZONE}"
 
@@ -265,7 +264,7 @@ def test_set_identifiers_tell_records_of_one_name_apart_where_a_provider_can() -
 
 
 def test_events_say_when_an_object_is_in_trouble_and_when_it_has_recovered() -> None:
-    provider = MemoryProvider((ZONE, OTHER), deny=[f"no.{ZONE}"])
+    provider = AnsweringMemory((ZONE, OTHER), deny=[f"no.{ZONE}"])
     world = cluster()
 
     def events(name: str) -> set[tuple[str, str]]:
@@ -287,17 +286,17 @@ def test_events_say_when_an_object_is_in_trouble_and_when_it_has_recovered() -> 
     asyncio.run(story())
 
 
-class Counting(MemoryProvider):
+class Counting(AnsweringMemory):
     """One replica's way to zones that all replicas share."""
 
-    def __init__(self, shared: MemoryProvider) -> None:
+    def __init__(self, shared: AnsweringMemory) -> None:
         super().__init__(shared.zones)
         self._contents = shared._contents
 
 
 def test_failure_7_of_two_replicas_one_works_and_the_other_takes_over() -> None:
     """There, no leader was elected."""
-    shared = MemoryProvider((ZONE, OTHER))
+    shared = AnsweringMemory((ZONE, OTHER))
     world = cluster()
     settings = Settings(
         leader_election=True, lease_duration=2.0, namespace="default", workers=8, stop_grace=1, health_address=""

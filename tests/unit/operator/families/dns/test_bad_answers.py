@@ -1,4 +1,4 @@
-"""Every bad answer that a provider can give, to everything that it is asked: none is held against it for ever.
+"""Every bad answer that a provider can give, to every request: none has a lasting effect.
 
 Rules 39 to 41, on virtual time: the operator, an API server in this process, and a provider that fails on demand.
 """
@@ -19,20 +19,20 @@ import pytest
 from seamark.families.dns.family import DNS_ENDPOINT, controllers
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Change, Content, Moved, Provider, Record, RecordRefused, Unwritable
 from seamark_cluster.embedded import EmbeddedTransport, Pace, Store
 from seamark_cluster.embedded import Settings as StoreSettings
 from seamark_runtime.errors import Refused, Retry
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
+from tests.answering import AnsweringMemory
 from tests.virtual_time import CLOCK, elapsed, run
 
 ZONE = "example.test"
 SETTINGS = Settings(leader_election=False, workers=8, stop_grace=0, health_address="")
 OUTAGE = 600.0
 AT_ONCE = 5  # refused changes that are tried again at the same time, here
-BY_ITSELF = 65.0  # seconds after which a provider that answers well again is believed
+BY_ITSELF = 65.0  # seconds after which a provider that answers well again is trusted
 METHODS = ("read", "adjust", "apply")
 Answer = Callable[[Any], Any]  # what a method answers in place of the right thing, from its argument
 
@@ -80,7 +80,7 @@ BAD: dict[str, tuple[str, Answer]] = {
 }
 
 
-class Moody(MemoryProvider):
+class Moody(AnsweringMemory):
     """Answers what it is told to, and counts what it is asked."""
 
     adjusts = True

@@ -90,7 +90,7 @@ def test_without_a_registry_a_cut_on_the_server_is_that_of_who_claims_it() -> No
     assert made.decisions[(ref(TENANT), 0)].message == BELOW
 
 
-# ---- who was first keeps it, also while an object is replaced
+# ---- the first owner keeps it, also while an object is replaced
 
 
 def reason(ledger: Ledger, who: str, name: str) -> str:

@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.dns import Endpoint
+from seamark.api.dns import Endpoint, ProviderSpecific
 from seamark.families.dns.model.desired import DesiredRecord, Problem, desired_record
-from seamark.families.dns.model.rules import Selector
+from seamark.families.dns.model.selector import Selector
 from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.txt import TYPES, Names
 from tests.unit.operator.families.dns.zones import rules
 from tests.unit.runtime.untrusted.test_dnsnames import SPELLINGS
 
-EVERYWHERE = rules(zones=("org", "example.org", "arpa"))
+ZONES = ("org", "example.org", "arpa")
+EVERYWHERE = rules(zones=ZONES)
+BELOW = rules(zones=ZONES, names=Names(prefix="txt-%{record_type}."))  # ownership records below their records' names
 
 
 def desired(name: str, type_: str, *targets: str, **more: Any) -> DesiredRecord | Problem:
@@ -51,7 +53,8 @@ GOOD = [
 def test_this_is_accepted_in_one_spelling(
     name: str, type_: str, targets: list[str], normal: str, canonical: list[str]
 ) -> None:
-    found = desired(name, type_, *targets)
+    endpoint = Endpoint(dns_name=name, record_type=type_, targets=tuple(targets))
+    found = desired_record(0, endpoint, BELOW if name == "example.org" else EVERYWHERE)
     assert isinstance(found, DesiredRecord), found
     assert (found.record.name, found.record.targets) == (normal, tuple(canonical))
 
@@ -251,3 +254,36 @@ def test_a_prefix_may_leave_no_room() -> None:
 )
 def test_a_selector_must_hold_wholly(selector: str, matches: bool) -> None:
     assert Selector.parse(selector).match({"a": "1", "b": ""}) is matches
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"set_identifier": "east"}, "spec.endpoints[0].setIdentifier: 'east': a name server has one record set"),
+        (
+            {"provider_specific": (ProviderSpecific(name="aws/weight", value="1"),)},
+            "spec.endpoints[0].providerSpecific: aws/weight: a name server has no such properties; remove them",
+        ),
+    ],
+)
+def test_what_the_provider_has_no_means_for_is_not_dropped(field: dict[str, Any], message: str) -> None:
+    """Rule 44."""
+    found = desired("www.example.org", "A", "192.0.2.1", **field)
+    assert isinstance(found, Problem)
+    assert (found.reason, found.slot) == ("Unsupported", ("www.example.org", "A", ""))
+    assert found.message.startswith(message)
+
+
+def test_a_record_of_the_zone_itself_needs_an_ownership_record_inside_of_the_zone() -> None:
+    """Rule 62: the server would answer NOTZONE for ever."""
+    at_zone = Endpoint(dns_name="example.org", record_type="A", targets=("192.0.2.1",))
+    found = desired_record(0, at_zone, rules())
+    assert isinstance(found, Problem)
+    assert found.reason == "Invalid"
+    assert found.message == (
+        "spec.endpoints[0].dnsName: the ownership record of example.org would be a-example.org, outside of the zone "
+        "example.org; set dns_txt_prefix to one that ends with a dot, as in txt-%{record_type}."
+    )
+    assert found.slot == ("example.org", "A", "")
+    assert isinstance(desired_record(0, at_zone, rules(names=Names(prefix="txt-%{record_type}."))), DesiredRecord)
+    assert isinstance(desired_record(0, at_zone, rules(registry="noop")), DesiredRecord)

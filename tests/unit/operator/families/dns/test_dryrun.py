@@ -1,4 +1,4 @@
-"""A dry run says what would be done, and does nothing."""
+"""A dry run prints what would be done, and does nothing."""
 
 from __future__ import annotations
 

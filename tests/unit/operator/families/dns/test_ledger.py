@@ -9,13 +9,15 @@ from seamark.families.dns.model.desired import DesiredRecords, Problem
 from seamark.families.dns.model.entries import Ref
 from seamark.families.dns.model.rules import Policy, Rules
 from seamark.families.dns.planning import zoneplan
+from seamark.families.dns.planning.claims import Claim, ObjectClaims
 from seamark.families.dns.planning.subject import Subject
 from seamark.families.dns.planning.zoneplan import ZonePlan
 from seamark.families.dns.zone.ledger import Ledger, ServerState
 from seamark.providers.dns.memory import MemoryProvider
-from seamark.providers.dns.model import Change, Content, Record
+from seamark.providers.dns.model import Change, Content, QueryResults, Record
 from seamark.providers.dns.txt import Names
-from tests.unit.operator.families.dns.zones import ZONE, claim, content, described, owned, ref, rules, subject
+from tests.answering import SERVED
+from tests.unit.operator.families.dns.zones import ZONE, claim, content, described, owned, record, ref, rules, subject
 
 CRD = frozenset(("crd",))
 WHO = st.sampled_from(["a", "b", "other/c"])
@@ -165,7 +167,7 @@ def test_a_claim_to_the_name_of_an_ownership_record_is_planned_anew_when_that_co
 
 
 def settled(count: int) -> tuple[Ledger, MemoryProvider]:
-    """So many objects with a record each, all in place and published."""
+    """So many objects with a record each, all in place, answered by the name servers, and published."""
     provider = MemoryProvider((ZONE,))
     ledger = Ledger(ZONE, rules())
     for number in range(count):
@@ -179,6 +181,10 @@ def settled(count: int) -> tuple[Ledger, MemoryProvider]:
     while ledger.plan.backlog:
         ledger.published(())
         ledger.follow(provider.content(ZONE), {}, CRD)
+    ledger.lookups.pass_time(0.0)
+    asked = ledger.lookups.batch
+    ledger.lookups.answered(asked, QueryResults(dict.fromkeys(asked, SERVED)), 0.0, "2026-01-01T00:00:00Z")
+    ledger.responded(ServerState(), {})
     ledger.published(list(ledger.unpublished))
     return ledger, provider
 
@@ -237,7 +243,7 @@ def test_a_large_change_is_planned_and_published_in_parts() -> None:
     }
     ledger.follow(provider.content(ZONE), objects, CRD)
     assert ledger.more
-    assert len(ledger.plan.changes) == len(ledger.publishable()) == zoneplan.AT_ONCE  # and no more than planned
+    assert len(ledger.plan.changes) == len(ledger.publishable()) == zoneplan.AT_ONCE  # and not more than planned
     for _ in range(2):
         ledger.published(ledger.publishable())
         ledger.follow(provider.content(ZONE), {}, CRD)
@@ -272,3 +278,60 @@ def test_following_the_same_facts_again_changes_nothing_until_the_entries_are_pu
     ledger.follow(provider.content(ZONE), {}, CRD)
     assert len(ledger.plan.changes) == zoneplan.AT_ONCE + 50
     assert len(ledger.publishable()) == 50
+
+
+def test_what_an_object_had_that_is_gone_without_a_deletion_stays_for_the_grace() -> None:
+    """Rule 53."""
+    holds = content(owned("a", "www A 192.0.2.1"), owned("b", "api A 192.0.2.2"))
+    plan = ZonePlan(ZONE, rules(hold=0.0, sweep_grace=60.0))
+    other = subject(claim("b", "api A 192.0.2.2")).claims_in(ZONE)
+    plan.follow(holds, {ref("b"): other}, CRD, now=100.0)
+    assert plan.changes == ()
+    assert plan.next_end == 160.0
+    plan.follow(holds, {}, CRD, now=159.0)
+    assert plan.changes == ()
+    plan.follow(holds, {}, CRD, now=160.0)
+    assert sorted(described(plan.changes)) == ["delete a-www owner", "delete www A"]
+    assert plan.next_end == float("inf")
+
+
+def test_an_object_that_comes_back_within_the_grace_keeps_its_records_and_one_that_changes_loses_them() -> None:
+    holds = content(owned("a", "www A 192.0.2.1"))
+    plan = ZonePlan(ZONE, rules(hold=0.0, sweep_grace=60.0))
+    plan.follow(holds, {}, CRD, now=0.0)
+    again = subject(claim("a", "www A 192.0.2.1")).claims_in(ZONE)
+    plan.follow(holds, {ref("a"): again}, CRD, now=30.0)
+    plan.follow(holds, {}, CRD, now=100.0)
+    assert plan.changes == ()
+    plan.follow(holds, {ref("a"): subject(claim("a", "api A 192.0.2.1")).claims_in(ZONE)}, CRD, now=101.0)
+    assert "delete www A" in described(plan.changes)
+
+
+def test_the_records_of_an_object_that_can_not_be_read_stay_until_it_is_gone() -> None:
+    """Rule 54."""
+    holds = content(owned("a", "www A 192.0.2.1"))
+    for grace in (0.0, 60.0):
+        plan = ZonePlan(ZONE, rules(hold=0.0, sweep_grace=grace))
+        plan.unreadable = frozenset((ref("a"),))
+        plan.follow(holds, {}, CRD, now=0.0)
+        plan.follow(holds, {}, CRD, now=1000.0)
+        assert (plan.changes, plan.next_end) == ((), float("inf"))
+        plan.unreadable = frozenset()
+        plan.follow(holds, {}, CRD, now=2000.0)
+        plan.follow(holds, {}, CRD, now=2000.0 + grace)
+        assert sorted(described(plan.changes)) == ["delete a-www owner", "delete www A"]
+
+
+def test_a_service_that_can_not_be_read_any_more_is_not_a_deleted_one() -> None:
+    service = Ref("service", "ns", "web")
+    both = rules(hold=0.0, sweep_grace=60.0, sources=frozenset(("crd", "service")))
+    claimed = ObjectClaims(service, (Claim(service, 0, record("www A 192.0.2.1"), (), True),))
+    text = both.values.encode({"owner": "me", "resource": service.resource})
+    holds = content(record("www A 192.0.2.1"), Record(f"a-www.{ZONE}", "TXT", (text,), 300))
+    plan = ZonePlan(ZONE, both)
+    populated = frozenset(("crd", "service"))
+    plan.follow(holds, {service: claimed}, populated, now=0.0)
+    plan.unreadable = frozenset((service,))
+    plan.follow(holds, {service: None}, populated, now=100.0)
+    plan.follow(holds, {}, populated, now=1000.0)
+    assert plan.changes == ()

@@ -343,7 +343,7 @@ def test_a_wildcard_that_is_refused_itself_keeps_nothing() -> None:
     made = plan(holds, *claims)
     assert made.decisions[(ref("a/evil"), 0)].reason == "Conflict"
     assert described(made.changes)[0] == f"create {below}"
-    foreign = content(record(WILDCARD))  # of somebody whom we do not know: nobody's claim gets it
+    foreign = content(record(WILDCARD))  # of an unknown owner: no claim gets it
     assert described(plan(foreign, claim("a/evil", WILDCARD), claim("b/x", BELOW)).changes)[0].startswith(
         "create x.team-b"
     )

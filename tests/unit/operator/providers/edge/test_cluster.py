@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from seamark_edge.agent.cluster import ClusterEndpoints, cluster_uid
-from seamark_edge.agent.model import Tunnel
+from seamark_edge.agent.model import Problem, Tunnel
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.gateway import ReferenceGrant
@@ -34,6 +34,7 @@ class Hand:
         self.held: dict[str, Tunnel] = {}
         self.told = 0
         self.bad: set[str] = set()
+        self.reported: dict[str, Problem | None] = {}
 
     async def hold(self, name: str, wanted: Tunnel) -> object:
         self.told += 1
@@ -45,6 +46,9 @@ class Hand:
     async def release(self, name: str) -> None:
         self.told += 1
         self.held.pop(name, None)
+
+    def report(self, name: str, problem: Problem | None) -> None:
+        self.reported[name] = problem
 
 
 class Scene:
@@ -157,6 +161,10 @@ def test_a_secret_is_read_by_name_and_its_change_is_taken_up() -> None:
         await s.endpoint("web", **refs)
         await s.settled()
         assert s.source.problems[Key("default", "web")] == "the Secret mine is not there"
+        reported = s.hand.reported["default/web"]
+        assert reported is not None
+        assert (reported.url, reported.generation, reported.message) == ("tcp://", 1, "the Secret mine is not there")
+        assert reported.name.split("/")[1:3] == ["default", "web"]
         for word in ("one", "two"):
             data = {"tls.crt": base64.b64encode(word.encode()).decode(), "tls.key": base64.b64encode(b"k").decode()}
             body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine"}, "data": data}
@@ -166,6 +174,7 @@ def test_a_secret_is_read_by_name_and_its_change_is_taken_up() -> None:
             (pair,) = s.hand.held["default/web"].client_certificates
             assert pair.certificate == word.encode()
         assert s.source.problems == {}
+        assert s.hand.reported == {"default/web": None}
 
     scene(case)
 
@@ -200,6 +209,56 @@ def test_an_upstream_in_another_namespace_is_held_while_a_grant_allows_it_and_re
         await s.change("agentendpoints/web", spec={"upstream": {"url": "tcp://web:80"}})
         await s.settled()
         assert "default/web" in s.hand.held
+
+    scene(case)
+
+
+def test_a_forward_to_another_namespace_is_held_while_a_grant_allows_it_and_released_when_none_does() -> None:
+    forward = {"type": "forward-internal", "config": {"url": "tcp://db.internal:5432"}}
+    inline = {"on_tcp_connect": [{"actions": [forward]}]}
+
+    async def case(s: Scene) -> None:
+        await s.endpoint("web", trafficPolicy={"inline": inline})
+        await s.settled()
+        assert "default/web" in s.hand.held, "nobody has the place"
+        await s.grant("payments", "other")
+        body = {"apiVersion": "ngrok.k8s.ngrok.com/v1alpha1", "kind": "AgentEndpoint", "metadata": {"name": "db"}}
+        spec = {"url": "tcp://db.internal:5432", "upstream": {"url": "tcp://db:80"}}
+        root = ROOT.replace("/default", "/payments")
+        await s.small.ask("POST", f"{root}/agentendpoints", {**body, "spec": spec})
+        await s.settled()
+        assert list(s.hand.held) == ["payments/db"]
+        assert "ReferenceGrant" in s.source.problems[Key("default", "web")]
+        from_ = {"group": "ngrok.k8s.ngrok.com", "kind": "AgentEndpoint", "namespace": "default"}
+        to = {"group": "ngrok.k8s.ngrok.com", "kind": "AgentEndpoint", "name": "db"}
+        await s.small.ask(
+            "PATCH", f"{GRANTS}/payments/referencegrants/open", {"spec": {"from": [from_], "to": [to]}}, MERGE
+        )
+        await s.settled()
+        assert sorted(s.hand.held) == ["default/web", "payments/db"]
+        await s.small.ask("DELETE", f"{GRANTS}/payments/referencegrants/open")
+        await s.settled()
+        assert list(s.hand.held) == ["payments/db"]
+
+    scene(case)
+
+
+def test_a_forward_that_the_operator_refuses_is_released() -> None:
+    """The operator knows of more claims: what the edge has reserved, and what is kept."""
+    inline = {"on_tcp_connect": [{"actions": [{"type": "forward-internal", "config": {"url": "tcp://a.internal:1"}}]}]}
+
+    async def case(s: Scene) -> None:
+        await s.endpoint("web", trafficPolicy={"inline": inline})
+        await s.settled()
+        for reason, held in (("ForwardNotAllowed", []), ("Pending", ["default/web"])):
+            status = "False" if reason == "ForwardNotAllowed" else "Unknown"
+            condition = {"type": "EndpointCreated", "status": status, "reason": reason, "message": "m"}
+            conditions = [{**condition, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+            await s.small.ask(
+                "PATCH", f"{ROOT}/agentendpoints/web/status", {"status": {"conditions": conditions}}, MERGE
+            )
+            await s.settled()
+            assert list(s.hand.held) == held
 
     scene(case)
 

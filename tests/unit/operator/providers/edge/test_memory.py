@@ -22,8 +22,8 @@ class TestMemoryEdge(EdgeContract):
             calls.agent_refused(name, url, generation, f"{url.partition('://')[2]} is not reserved")
 
         yield World(
-            memory_edge(calls),
-            lambda: memory_edge(calls),
+            memory_edge(calls, reachable=True),
+            lambda: memory_edge(calls, reachable=True),
             calls.lose_next_reply,
             agent_holds,
             lambda: f"csr {next(numbers)}",
@@ -35,7 +35,7 @@ class TestMemoryEdge(EdgeContract):
         calls = MemoryCalls()
 
         async def case(world: World) -> None:
-            edge = memory_edge(calls)
+            edge = memory_edge(calls, reachable=True)
             await edge.reserve_address(OWNER)
             before = calls.requests
             for _ in range(5):

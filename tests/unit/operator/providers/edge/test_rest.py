@@ -13,7 +13,7 @@ from aiohttp import web
 
 from seamark.providers.edge.calls import Kind, requests_of
 from seamark.providers.edge.ratelimiter import RateLimiter
-from seamark.providers.edge.rest import HttpClient, RestCalls, Sender
+from seamark.providers.edge.rest import HttpClient, NotAdmitted, RestCalls, Sender
 from seamark_edge.model import OWNER_HEADER, Owner
 from seamark_runtime.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
@@ -97,8 +97,13 @@ def test_a_write_without_an_answer_is_not_sent_again() -> None:
     assert len(script.asked) == 1
 
 
-def test_a_write_that_surely_did_nothing_is_sent_again() -> None:
-    script = Script(NoAnswerError("refused", sent=False), told(201, {"id": "new", "addr": "edge:1"}))
+@pytest.mark.parametrize(
+    "answer",
+    [NoAnswerError("refused", sent=False), error(408, "did not arrive"), error(503, "busy")],
+    ids=["refused", "408", "503"],
+)
+def test_a_write_that_surely_did_nothing_is_sent_again(answer: Answer | NoAnswerError) -> None:
+    script = Script(answer, told(201, {"id": "new", "addr": "edge:1"}))
     assert run(script, make) == {"id": "new", "addr": "edge:1"}
 
 
@@ -106,13 +111,16 @@ def test_a_write_that_surely_did_nothing_is_sent_again() -> None:
     ("answer", "kind"),
     [
         (error(400, "no"), Refused),
-        (error(401, "who"), Refused),
+        (error(401, "who"), NotAdmitted),
+        (Answer(403, b"a proxy"), NotAdmitted),
+        (Answer(404, b"a proxy"), NotAdmitted),
         (error(409, "taken"), Exists),
         (error(500, "oops"), Uncertain),
+        (told(503, {"error_code": "ERR_NGROK_504", "status_code": 503, "msg": "no answer in time"}), Uncertain),
         (Answer(200, b"<html>"), Uncertain),
         (Answer(200, b"[" * 100_000), Uncertain),
     ],
-    ids=["400", "401", "409", "500", "html", "bomb"],
+    ids=["400", "401", "403 of a proxy", "404 of a proxy", "409", "500", "unfinished", "html", "bomb"],
 )
 def test_an_answer_means_the_reaction_to_it(answer: Answer, kind: type[SeamarkError]) -> None:
     with pytest.raises(kind) as caught:

@@ -112,10 +112,21 @@ def test_a_service_is_named_in_several_ways(url: str, place: tuple[str, int]) ->
     assert (found.host, found.port, found.context is not None) == (*place, url.startswith("https"))
 
 
-@pytest.mark.parametrize("url", ["", "ftp://a:1", "tcp://a", "tcp://a:x", "tcp://:1", "tcp://a:99999999"])
-def test_what_is_no_service_is_told(url: str) -> None:
-    with pytest.raises(UserError, match="no address of a service"):
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "needs a host and a port"),
+        ("ftp://a:1", "'ftp' is no scheme of an upstream"),
+        ("tcp://a", "needs a host and a port"),
+        ("tcp://a:x", "needs a port from 1 to 65535"),
+        ("tcp://:1", "needs a host and a port"),
+        ("tcp://a:99999999", "needs a port from 1 to 65535"),
+    ],
+)
+def test_the_error_of_an_unusable_upstream_names_what_is_wrong(url: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refused:
         Upstream.of(Tunnel("tcp://", url))
+    assert "write tcp://HOST:PORT" in str(refused.value)
 
 
 def test_certificates_that_cant_be_used_are_told() -> None:
@@ -127,3 +138,11 @@ def test_certificates_that_cant_be_used_are_told() -> None:
         server_side(Termination(Pair(one.certificate, two.key)))
     with pytest.raises(UserError, match="the clients' CAs"):
         server_side(Termination(one, b"no certificate"))
+
+
+def test_the_error_of_a_certificate_names_the_secret_that_it_is_from() -> None:
+    one = pair("one")
+    with pytest.raises(UserError, match="server certificate and its key in the Secret mine can't be used"):
+        server_side(Termination(Pair(one[0], b"no key", source="the Secret mine")))
+    with pytest.raises(UserError, match="the clients' CAs in the Secret cas can't be read"):
+        server_side(Termination(Pair(*one), b"no certificate", cas_source="the Secret cas"))

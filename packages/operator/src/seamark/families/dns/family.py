@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+
 from seamark.api.dns import DNSEndpoint
 from seamark.families.dns.dnsendpoint import controller as dnsendpoint
 from seamark.families.dns.dnsendpoint.state import CONDITIONS
@@ -15,8 +18,10 @@ from seamark.families.dns.remote import Remote
 from seamark.families.dns.settings import loaded, options_of, provider_of
 from seamark.families.dns.sourceobject import controller as sourceobject
 from seamark.families.dns.zone import controller as zone
+from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
 from seamark_runtime.api.crd import CRD, Column
+from seamark_runtime.clock import timestamp
 from seamark_runtime.competing import CompetingControllers
 from seamark_runtime.controller import Declaration, guarded
 from seamark_runtime.family import Family
@@ -38,14 +43,28 @@ DNS_ENDPOINT = CRD(
 )
 
 
-def controllers(options: Options, provider: Provider) -> tuple[Declaration, ...]:
-    rules = options.rules
-    responses, metrics = Responses(options.intervals.shelf_life, adjusts=provider.adjusts), DnsMetrics()
+def controllers(
+    options: Options, provider: Provider, *, wall: Callable[[], datetime] | None = None
+) -> tuple[Declaration, ...]:
+    return declared(dependencies_of(options, provider, wall=wall))
+
+
+def dependencies_of(
+    options: Options, provider: Provider, *, wall: Callable[[], datetime] | None = None
+) -> Dependencies:
+    """`wall`: the time for people; the system's unless another is given."""
+    rules, intervals = options.rules, options.intervals
+
+    def moment() -> str:
+        return timestamp(wall() if wall is not None else datetime.now(UTC))
+
+    responses = Responses(intervals.shelf_life, adjusts=provider.adjusts, asking=intervals.asking)
+    metrics = DnsMetrics()
     specs = SpecReader(rules)
     indexes = Indexes(rules, specs)
-    dependencies = Dependencies(
+    return Dependencies(
         options=options,
-        perform=Remote(provider, responses, metrics).perform,
+        perform=Remote(provider, responses, metrics, moment=moment).perform,
         responses=responses,
         metrics=metrics,
         specs=specs,
@@ -53,6 +72,9 @@ def controllers(options: Options, provider: Provider) -> tuple[Declaration, ...]
         reports=Collection("zone reports"),
         competing=CompetingControllers("owner id", rules.owner, indexes.keys()),
     )
+
+
+def declared(dependencies: Dependencies) -> tuple[Declaration, ...]:
     return guarded(
         dependencies.competing,
         *zone.controllers(dependencies),
@@ -64,8 +86,13 @@ def controllers(options: Options, provider: Provider) -> tuple[Declaration, ...]
 
 def configured() -> tuple[Declaration, ...]:
     settings = loaded()
-    provider = provider_of(settings)
+    provider = provider_of(settings) if settings.dns_provider else MemoryProvider(())  # for what is declared alone
     return controllers(options_of(settings, provider), provider)
+
+
+def require() -> None:
+    """A provider must be chosen: there is no default."""
+    provider_of(loaded())
 
 
 DNS = Family(
@@ -73,4 +100,5 @@ DNS = Family(
     summary="DNSEndpoint: records on a name server, and a status that says what it holds",
     crds=(DNS_ENDPOINT,),
     controllers=configured,
+    require=require,
 )

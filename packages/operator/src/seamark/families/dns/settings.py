@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from seamark.families.dns.model.options import Intervals, Options
-from seamark.families.dns.model.rules import Policy, Rules, Selector
+from seamark.families.dns.model.rules import Policy, Rules
+from seamark.families.dns.model.selector import InvalidSelector, Selector
 from seamark.families.dns.sources.kinds import SOURCES
+from seamark.providers.dns.authority import Authority
 from seamark.providers.dns.domains import Domains, InvalidFilter
 from seamark.providers.dns.link import ALGORITHMS, Server, TsigKey, tls_context
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Provider
+from seamark.providers.dns.querying import NameServers
 from seamark.providers.dns.rfc2136 import Rfc2136Provider
 from seamark.providers.dns.server import ServedMemory
 from seamark.providers.dns.txt import OWNER, TYPES, BadAffix, Names, Values, key_from, label_problem
@@ -25,17 +29,28 @@ from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name
 from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 Many = tuple[str, ...]
+THERE_ARE = (
+    "choose one with SEAMARK_DNS_PROVIDER or --provider: rfc2136 (a name server), webhook (a provider of ExternalDNS), "
+    "or memory (no name server at all, for trying it out)"
+)
+MOST_MESSAGES = 20  # of changes to a webhook provider in one call; what is left is for the next
 AS_IN = "as in 192.0.2.1:5353 or [2001:db8::1]:53"
 
 
 class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are served where, and under whose name."""
 
-    dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook")] = "memory"
+    dns_provider: Annotated[str, Meta(description="memory, rfc2136 or webhook; there is no default")] = ""
     dns_memory_address: Annotated[
         str, Meta(description="Where the memory provider answers questions (UDP and TCP), as HOST:PORT; empty: nowhere")
     ] = ""
     dns_webhook_url: Annotated[str, Meta(description="Where the webhook provider is")] = "http://127.0.0.1:8888"
+    dns_webhook_read_timeout: Annotated[
+        float, Meta(description="Seconds that an answer of the webhook provider may take, its records included", gt=0)
+    ] = 60.0
+    dns_webhook_write_timeout: Annotated[
+        float, Meta(description="Seconds that the webhook provider may take for one message of changes", gt=0)
+    ] = 60.0
     dns_webhook_largest_answer: Annotated[
         int, Meta(description="Bytes of the largest answer that is read from the webhook provider", gt=0)
     ] = 64 * 1024 * 1024
@@ -48,6 +63,13 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     ] = False
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
+    dns_name_servers: Annotated[
+        Many,
+        Meta(
+            description="Where the authoritative name servers are asked whether they answer the records, as HOST or "
+            "HOST:PORT; empty: those of the zone's NS records, and dns_server"
+        ),
+    ] = ()
     dns_tls: Annotated[bool, Meta(description="Speak TLS with the name server")] = False
     dns_tls_ca: Annotated[str, Meta(description="A file of certificates to trust; empty for the system's")] = ""
     dns_tsig_name: Annotated[str, Meta(description="The name of the TSIG key; empty for none")] = ""
@@ -71,7 +93,7 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_exclude_domains: Annotated[Many, Meta(description="No names in these domains")] = ()
     dns_regex_domain_filter: Annotated[str, Meta(description="Only names that match; in place of the lists")] = ""
     dns_regex_domain_exclusion: Annotated[str, Meta(description="No names that match")] = ""
-    dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d")] = ""
+    dns_label_filter: Annotated[str, Meta(description="Only objects with these labels, as in a=b,c!=d,e in (f,g)")] = ""
     dns_annotation_filter: Annotated[str, Meta(description="Only objects with these annotations")] = ""
     dns_namespace: Annotated[str, Meta(description="Only objects of this namespace; empty for all")] = ""
     dns_shared_names: Annotated[
@@ -84,12 +106,19 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_empty_deletes: Annotated[
         bool, Meta(description="Delete leftovers also of a source that has had no object since the start")
     ] = False
+    dns_sweep_grace: Annotated[
+        float, Meta(description="Seconds for which records stay whose object is gone without a deletion", ge=0)
+    ] = 60.0
     dns_min_ttl: Annotated[int, Meta(description="The least TTL of a record that has one", ge=0)] = 0
     dns_default_ttl: Annotated[int, Meta(description="The TTL of a record that has none", ge=1)] = 300
     dns_interval: Annotated[float, Meta(description="Least seconds between two syncs of a zone", ge=0)] = 0.5
     dns_poll: Annotated[float, Meta(description="Seconds between two looks at a zone's serial", gt=0)] = 30.0
     dns_shelf_life: Annotated[
-        float, Meta(description="Seconds after which an unconfirmed record is not said to be Ready any more", gt=0)
+        float,
+        Meta(
+            description="Seconds for which an answer of a name server is valid; it is asked three times as often",
+            gt=0,
+        ),
     ] = 120.0
 
 
@@ -120,8 +149,8 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         policy=policy,
         types=types,
         domains=domains_of(settings),
-        labels=Selector.parse(settings.dns_label_filter),
-        annotations=Selector.parse(settings.dns_annotation_filter),
+        labels=selector_of("dns_label_filter", settings.dns_label_filter),
+        annotations=selector_of("dns_annotation_filter", settings.dns_annotation_filter),
         namespace=settings.dns_namespace,
         sources=frozenset(("crd",)) if settings.dns_objects else sources_of(settings),
         objects=objects_of(settings),
@@ -129,6 +158,7 @@ def rules_of(settings: DnsSettings, provider: Provider) -> Rules:
         set_identifiers=provider.set_identifiers,
         update_status=settings.dns_update_status,
         shared_names=settings.dns_shared_names,
+        sweep_grace=settings.dns_sweep_grace,
         create_ptr=settings.dns_create_ptr,
         empty_deletes=settings.dns_empty_deletes,
     )
@@ -147,6 +177,13 @@ def domains_of(settings: DnsSettings) -> Domains:
         return Domains(**{name: getattr(settings, setting) for name, setting in FILTERS.items()})
     except InvalidFilter as error:
         raise UserError(f"{FILTERS[error.field_name]}: {error.problem}") from None
+
+
+def selector_of(setting: str, text: str) -> Selector:
+    try:
+        return Selector.parse(text)
+    except InvalidSelector as error:
+        raise UserError(f"{setting}: {error}") from None
 
 
 def sources_of(settings: DnsSettings) -> frozenset[str]:
@@ -180,7 +217,15 @@ def objects_of(settings: DnsSettings) -> frozenset[str]:
 
 def options_of(settings: DnsSettings, provider: Provider) -> Options:
     intervals = Intervals(settings.dns_interval, settings.dns_poll, settings.dns_shelf_life)
-    return Options(rules_of(settings, provider), intervals)
+    return Options(rules_of(settings, provider), replace(intervals, **deadlines_of(settings)))
+
+
+def deadlines_of(settings: DnsSettings) -> dict[str, float]:
+    """Of whole calls, by the deadlines of the requests that they consist of."""
+    if settings.dns_provider != "webhook":
+        return {}
+    read, write = settings.dns_webhook_read_timeout, settings.dns_webhook_write_timeout
+    return {"reading": 2 * read + 10, "updating": 4 * read + MOST_MESSAGES * write}
 
 
 def provider_of(settings: DnsSettings) -> Provider:
@@ -189,18 +234,31 @@ def provider_of(settings: DnsSettings) -> Provider:
     except InvalidDnsName as error:
         raise UserError(f"dns_zones: a zone {error}") from None
     match settings.dns_provider:
+        case "":
+            raise UserError("no DNS provider is chosen (dns_provider is empty)", hint=THERE_ARE)
         case "memory":
             return memory_of(settings, zones)
         case "rfc2136":
-            return Rfc2136Provider(server_of(settings), zones, default_ttl=settings.dns_default_ttl)
+            server = server_of(settings)
+            queried = (server.host, 53 if settings.dns_tls else server.port)
+            return Rfc2136Provider(
+                server, zones, default_ttl=settings.dns_default_ttl, querier=querier_of(settings, queried)
+            )
         case "webhook":
             return WebhookProvider(
                 settings.dns_webhook_url,
-                timeout=settings.dns_request_timeout,
+                timeout=settings.dns_webhook_read_timeout,
+                write_timeout=settings.dns_webhook_write_timeout,
                 largest=settings.dns_webhook_largest_answer,
+                querier=querier_of(settings),
             )
         case other:
-            raise UserError(f"there is no DNS provider {other!r}", hint="there are memory, rfc2136 and webhook")
+            raise UserError(f"there is no DNS provider {other!r}", hint=THERE_ARE)
+
+
+def querier_of(settings: DnsSettings, updated: tuple[str, int] | None = None) -> NameServers:
+    named = tuple(_address(text, 53, "dns_name_servers") for text in settings.dns_name_servers)
+    return NameServers(Authority(named=named, updated=updated))
 
 
 def memory_of(settings: DnsSettings, zones: Many) -> MemoryProvider:
@@ -222,7 +280,7 @@ def server_of(settings: DnsSettings) -> Server:
     return Server(host, port, key, tls, settings.dns_request_timeout)
 
 
-def _address(text: str, port: int) -> tuple[str, int]:
+def _address(text: str, port: int, setting: str = "dns_server") -> tuple[str, int]:
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
         found, number = bool(rest), rest.removeprefix(":")
@@ -234,4 +292,4 @@ def _address(text: str, port: int) -> tuple[str, int]:
     try:
         return host, integer(number, 1, 65535)
     except InvalidNumber:
-        raise UserError(f"dns_server: {text} is not an address", hint=AS_IN) from None
+        raise UserError(f"{setting}: {text} is not an address", hint=AS_IN) from None

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from seamark.providers.dns.domains import Domains
-from seamark.providers.dns.model import Change, Record
+from seamark.providers.dns.model import Change, Part, Record
 from seamark.providers.dns.targets import BadTarget, canonical
-from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name
+from seamark.providers.dns.txt import TYPES
+from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name, folded
 
 MEDIA_TYPE = "application/external.dns.webhook+json;version=1"
 DOTTED = ("SRV", "NAPTR")
 HERITAGE = "heritage="
+STAR = "0"  # stands for a * that is not a label of its own, where a name is checked
 LONGEST_TTL = 2**31 - 1  # RFC 2181
 
 
@@ -53,9 +56,10 @@ class DomainFilter(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 
 def endpoint_of(record: Record) -> Endpoint:
+    spelled = dict(record.spelled)
     return Endpoint(
         dns_name=record.name,
-        targets=tuple(_written(record.type, target) for target in record.targets),
+        targets=tuple(spelled.get(target) or _written(record.type, target) for target in record.targets),
         record_type=record.type,
         set_identifier=record.set_identifier,
         record_ttl=record.ttl,
@@ -63,46 +67,84 @@ def endpoint_of(record: Record) -> Endpoint:
     )
 
 
-def record_of(endpoint: Endpoint) -> Record | None:
-    """In our spelling; None for what no DNS server could hold, which is ignored."""
-    if endpoint.record_ttl > LONGEST_TTL:
+def record_of(endpoint: Endpoint, *, listed: bool = False) -> Record | None:
+    """In our spelling; None for what no DNS server could hold.
+
+    `listed` by a provider, a record of a known type is there, whatever its targets are: an alias has a name in place of
+    addresses, and some record sets are listed without targets. As long as it is there it keeps its owner.
+    """
+    if (endpoint.record_ttl > LONGEST_TTL and not listed) or endpoint.record_type not in TYPES:
         return None
+    reading = _as_listed if listed else canonical
     try:
-        name = canonical_name(endpoint.dns_name)
+        name = held_name(endpoint.dns_name)
         targets = {
-            canonical(endpoint.record_type, _read(endpoint.record_type, entry)) for entry in endpoint.targets or ()
+            reading(endpoint.record_type, _read(endpoint.record_type, entry)): entry for entry in endpoint.targets or ()
         }
     except (InvalidDnsName, BadTarget):
         return None
     properties = tuple(sorted((entry.name, entry.value) for entry in endpoint.provider_specific or ()))
-    ttl = max(0, endpoint.record_ttl)
-    return Record(name, endpoint.record_type, tuple(sorted(targets)), ttl, endpoint.set_identifier, properties)
+    ttl = max(0, endpoint.record_ttl) if endpoint.record_ttl <= LONGEST_TTL else 0
+    return Record(
+        name,
+        endpoint.record_type,
+        tuple(sorted(targets)),
+        ttl,
+        endpoint.set_identifier,
+        properties,
+        spellings(endpoint.record_type, targets),
+    )
 
 
-def split(changes: list[Change] | tuple[Change, ...]) -> tuple[Changes, Changes]:
+def _as_listed(type_: str, target: str) -> str:
+    for as_type in (type_, "CNAME"):
+        try:
+            return canonical(as_type, target)
+        except BadTarget:
+            continue
+    return target
+
+
+def held_name(text: str) -> str:
+    """The one spelling of a name that a name server may hold. Ownership records of wildcards have a `*` inside of a
+    label, as in `a-*.example.org`; no object can ask for such a name."""
+    try:
+        return canonical_name(text)
+    except InvalidDnsName:
+        if "*" not in text or not text.isascii():
+            raise
+    plain = canonical_name(text.replace("*", STAR))
+    return "".join("*" if star == "*" else letter for letter, star in zip(plain, folded(text), strict=True))
+
+
+def spellings(type_: str, targets: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Of canonical targets and how they were written: those that would be written otherwise."""
+    return tuple(sorted((target, text) for target, text in targets.items() if _written(type_, target) != text))
+
+
+def ordered(changes: Iterable[Change]) -> tuple[list[Part], list[Part]]:
     """Two messages for a provider that is not atomic: ownership is written first, and removed last."""
-    first: dict[str, list[Endpoint]] = {"create": [], "update_old": [], "update_new": [], "delete": []}
-    last: dict[str, list[Endpoint]] = {"create": [], "update_old": [], "update_new": [], "delete": []}
+    first: list[Part] = []
+    last: list[Part] = []
     for change in changes:
-        for number, part in enumerate(change.parts):
-            ownership = number > 0 and part.record.type == "TXT"
-            if part.before is None and part.after is not None:
-                (first if ownership else last)["create"].append(endpoint_of(part.after))
-            elif part.after is None and part.before is not None:
-                (last if ownership else first)["delete"].append(endpoint_of(part.before))
-            elif part.before is not None and part.after is not None:
-                into = first if ownership else last
-                into["update_old"].append(endpoint_of(part.before))
-                into["update_new"].append(endpoint_of(part.after))
-    return _message(first), _message(last)
+        for part in change.parts:
+            ownership = part.ownership_of(change)
+            early = part.after is None if not ownership else part.after is not None
+            (first if early else last).append(part)
+    return first, last
 
 
-def _message(lists: dict[str, list[Endpoint]]) -> Changes:
+def message_of(parts: Iterable[Part]) -> Changes:
+    lists: dict[str, list[Endpoint]] = {"create": [], "update_old": [], "update_new": [], "delete": []}
+    for part in parts:
+        if part.before is None and part.after is not None:
+            lists["create"].append(endpoint_of(part.after))
+        elif part.after is None and part.before is not None:
+            lists["delete"].append(endpoint_of(part.before))
+        elif part.before is not None and part.after is not None:
+            lists["update_old"].append(endpoint_of(part.before))
+            lists["update_new"].append(endpoint_of(part.after))
     return Changes(**{name: tuple(entries) or None for name, entries in lists.items()})
-
-
-def is_empty(changes: Changes) -> bool:
-    return changes == Changes()
 
 
 def to_json(value: Any) -> bytes:

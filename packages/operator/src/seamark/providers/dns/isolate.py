@@ -1,7 +1,8 @@
 """One refused record never holds its batch.
 
-- Changes go in batches as large as the provider takes. A refused batch is halved until the refused changes are found;
-  all others are applied. The cost is two messages for each halving, for each refused change.
+- Changes go in batches as large as the provider takes. A refused batch is halved until the refused changes are found,
+  unless the provider names them; all others are applied. The cost is two messages for each halving, for each refused
+  change.
 - A change whose record has changed meanwhile is skipped and reported: it is to be read and planned again.
 - `Unwritable` and `Retry` end it: they are about the zone, not about a record.
 """
@@ -51,7 +52,12 @@ async def _halving(provider: Provider, zone: str, changes: Sequence[Change], out
         try:
             await provider.apply(zone, batch)
         except (RecordRefused, Moved) as error:
-            if len(batch) > 1:
+            only = error.only if isinstance(error, RecordRefused) else frozenset()
+            if named := [change for change in batch if change.slot in only]:
+                outcome.refused.update(dict.fromkeys(named, error.message))
+                if rest := [change for change in batch if change.slot not in only]:
+                    pending.append(rest)
+            elif len(batch) > 1:
                 half = len(batch) // 2
                 pending += [batch[half:], batch[:half]]
             elif isinstance(error, Moved):

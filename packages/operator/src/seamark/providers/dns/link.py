@@ -17,7 +17,7 @@ import dns.rcode
 import dns.tsig
 import dns.xfr
 
-from seamark.providers.dns.model import Unwritable
+from seamark.providers.dns.model import NoResponse, Unwritable
 from seamark_runtime.errors import Retry
 
 MAX_TRANSFER_BYTES = 64 * 1024 * 1024  # bytes of a transfer, as many as of a webhook provider's answer
@@ -124,7 +124,7 @@ class Link:
                 (length,) = struct.unpack("!H", await self._reader.readexactly(2))
                 return await self._reader.readexactly(length)
         except TimeoutError:
-            raise Retry(f"no answer from {self._server} within {self._server.timeout:g} s") from None
+            raise NoResponse(f"no answer from {self._server} within {self._server.timeout:g} s") from None
 
     def _refused_key(self, wire: bytes, error: Exception) -> None:
         """Raises if the answer could not be read because the server does not take our key."""
@@ -155,13 +155,15 @@ async def connected(server: Server) -> AsyncIterator[Link]:
         async with asyncio.timeout(server.timeout):
             reader, writer = await asyncio.open_connection(server.host, server.port, ssl=server.tls)
     except TimeoutError:
-        raise Retry(f"no answer from {server} within {server.timeout:g} s") from None
-    except OSError as error:
+        raise NoResponse(f"no answer from {server} within {server.timeout:g} s") from None
+    except ssl.SSLError as error:
         raise Retry(f"no connection to {server}: {error.strerror or error}") from None
+    except OSError as error:
+        raise NoResponse(f"no connection to {server}: {error.strerror or error}") from None
     try:
         yield Link(server, reader, writer)
     except (asyncio.IncompleteReadError, ConnectionError):
-        raise Retry(f"{server} closed the connection without an answer") from None
+        raise NoResponse(f"{server} closed the connection without an answer") from None
     except dns.xfr.TransferError:
         raise
     except dns.exception.DNSException as error:

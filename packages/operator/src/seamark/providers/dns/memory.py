@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from seamark.providers.dns.model import Change, Content, Moved, Record, RecordRefused, zone_of
+from seamark.providers.dns.model import Change, Content, Moved, Querier, Record, RecordRefused, zone_of
+from seamark_runtime.untrusted.dnsnames import within
 
 
 class MemoryProvider:
@@ -15,6 +16,7 @@ class MemoryProvider:
 
     set_identifiers = True
     adjusts = False
+    querier: Querier | None = None  # it is on no name server
 
     def __init__(self, zones: Sequence[str], *, deny: Iterable[str] = ()) -> None:
         self._contents = {zone: Content(zone, 1, {}) for zone in zones}
@@ -37,6 +39,11 @@ class MemoryProvider:
             for part in change.parts:
                 if before.get(part.record.slot) != part.before:
                     raise Moved(f"{part.record} is not as it was read")
+        for change in changes:
+            for part in change.parts:
+                if not within(part.record.name, zone):
+                    problem = f"{part.record.name} is outside of the zone {zone} (NOTZONE)"
+                    raise RecordRefused(problem, reason="NOTZONE", only=(change.slot,))
         denied = [change for change in changes for part in change.parts if part.record.name in self.deny]
         if denied:
             raise RecordRefused("the server refused it (REFUSED)", reason="REFUSED")

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from seamark.providers.dns.layered import Layered
@@ -19,7 +19,11 @@ from seamark_runtime.journal import Journal
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An RRset. A ttl of 0 means: not set."""
+    """An RRset. A ttl of 0 means: not set.
+
+    `spelled`: targets as they were written, where that is not how they are written to a webhook provider anyway. Some
+    providers want a text in quotes and others without, and some delete only what is named in their own spelling.
+    """
 
     name: str
     type: str
@@ -27,6 +31,11 @@ class Record:
     ttl: int = 0
     set_identifier: str = ""
     properties: tuple[tuple[str, str], ...] = ()
+    spelled: tuple[tuple[str, str], ...] = ()
+
+    def means(self, other: Record | None) -> bool:
+        """Whether it is the same record, in whatever spelling."""
+        return other is not None and replace(self, spelled=()) == replace(other, spelled=())
 
     @property
     def slot(self) -> Slot:
@@ -41,10 +50,15 @@ Slot = tuple[str, str, str]  # name, type, set identifier
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One RRset before and after; None for not there."""
+    """One RRset before and after; None for not there. `without`: properties that it must not have any more."""
 
     before: Record | None
     after: Record | None
+    without: frozenset[str] = frozenset()
+
+    def ownership_of(self, change: Change) -> bool:
+        """Whether it is the ownership record of the record that the change is known by."""
+        return self.record.type == "TXT" and self.record.slot != change.slot
 
     @property
     def record(self) -> Record:
@@ -130,7 +144,45 @@ class Unwritable(Retry):
 
 
 class RecordRefused(Refused):
-    """The server applied none of these changes. If there was more than one, any of them may be the cause."""
+    """The server applied none of these changes. `only`: those that are the cause; without it, any of them may be."""
+
+    def __init__(self, message: str, *, reason: str = "", only: Iterable[Slot] = ()) -> None:
+        super().__init__(message, reason=reason)
+        self.only = frozenset(only)
+
+
+class NoResponse(Retry):
+    """The server can't be reached or does not respond: what it serves is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the authoritative servers answer about a record: exactly it, or (`message`) what else and which server.
+
+    Not `comparable`: they answer something, and the provider's properties decide what that should be.
+    """
+
+    served: bool
+    comparable: bool = True
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResults:
+    """The answers about records. A record about which not all servers have answered has none.
+
+    `silent`: servers that do not respond, and how that shows. `unserved`: records for which no server is known.
+    """
+
+    answers: Mapping[Record, Answered]
+    silent: Mapping[str, str] = field(default_factory=dict)
+    unserved: tuple[Record, ...] = ()
+
+
+class Querier(Protocol):
+    """Asks the authoritative name servers for records, as a resolver would. It does not raise."""
+
+    async def ask(self, content: Content, records: Sequence[Record]) -> QueryResults: ...
 
 
 class Provider(Protocol):
@@ -140,6 +192,7 @@ class Provider(Protocol):
       changed it answers with the same Content.
     - `apply` raises `RecordRefused` or `Moved` about these changes, `Unwritable` or `Retry` about the zone.
     - `weigh` is how much of a batch a change takes up, of 1.0.
+    - `querier`: how its name servers are asked; None where no name server serves its zones.
     - `adjust`, where a provider `adjusts`: records as it would rather have them. What it leaves out, it does not take.
     """
 
@@ -151,6 +204,9 @@ class Provider(Protocol):
 
     @property
     def adjusts(self) -> bool: ...
+
+    @property
+    def querier(self) -> Querier | None: ...
 
     async def read(self, zone: str) -> Content: ...
 

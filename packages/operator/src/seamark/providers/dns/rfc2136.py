@@ -15,11 +15,23 @@ import dns.name
 import dns.rcode
 import dns.update
 
+from seamark.providers.dns.authority import Authority
 from seamark.providers.dns.link import Server, connected
-from seamark.providers.dns.model import Change, Content, Moved, Part, Record, RecordRefused, Unwritable
+from seamark.providers.dns.model import (
+    Change,
+    Content,
+    Moved,
+    NoResponse,
+    Part,
+    Querier,
+    Record,
+    RecordRefused,
+    Unwritable,
+)
+from seamark.providers.dns.querying import NameServers
 from seamark.providers.dns.rdata import absolute, rdataset
 from seamark.providers.dns.transfer import Follower
-from seamark_runtime.errors import Retry
+from seamark_runtime.fencing import ensure_leading
 
 MOVED = (dns.rcode.YXDOMAIN, dns.rcode.YXRRSET, dns.rcode.NXDOMAIN, dns.rcode.NXRRSET)
 NOT_OURS = (dns.rcode.NOTAUTH,)
@@ -35,10 +47,14 @@ class Rfc2136Provider:
     set_identifiers = False
     adjusts = False
 
-    def __init__(self, server: Server, zones: Sequence[str], *, default_ttl: int = 300) -> None:
+    def __init__(
+        self, server: Server, zones: Sequence[str], *, default_ttl: int = 300, querier: Querier | None = None
+    ) -> None:
+        """Without an querier the server itself is asked, and no other."""
         self._server = server
         self._followers = {zone: Follower(server, zone) for zone in zones}
         self._default_ttl = default_ttl
+        self.querier = querier or NameServers(Authority(named=((server.host, server.port),)))
         self._writable: dict[str, float] = {}
         self._gate = asyncio.Semaphore(MAX_CONNECTIONS)
         self._reading = {zone: asyncio.Lock() for zone in zones}
@@ -92,12 +108,13 @@ class Rfc2136Provider:
         return True
 
     async def _send(self, message: dns.update.UpdateMessage) -> dns.rcode.Rcode:
+        ensure_leading(f"the update to {self._server}")
         self.updates += 1
         try:
             async with asyncio.timeout(self._server.timeout), connected(self._server) as link:
                 return (await link.query_server(message)).rcode()
         except TimeoutError:
-            raise Retry(f"no answer from {self._server} within {self._server.timeout:g} s") from None
+            raise NoResponse(f"no answer from {self._server} within {self._server.timeout:g} s") from None
 
     def _update(self, zone: str, changes: Sequence[Change]) -> dns.update.UpdateMessage:
         message = dns.update.UpdateMessage(dns.name.from_text(zone))

@@ -15,8 +15,10 @@ import dns.rcode
 import dns.rdatatype
 import dns.rrset
 
+from seamark.providers.dns.authority import Authority
 from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.dns.model import Content, Record, zone_of
+from seamark.providers.dns.querying import NameServers
 from seamark.providers.dns.rdata import absolute, name_of, rdataset
 from seamark_runtime.dnsserver import DnsServer
 from seamark_runtime.errors import Retry, UserError
@@ -74,6 +76,7 @@ class ServedMemory(MemoryProvider):
     def __init__(self, zones: Sequence[str], host: str, port: int) -> None:
         super().__init__(zones)
         self._place = (host, port)
+        self.querier = NameServers(Authority(named=(self._place,)))
         self._server: MemoryServer | None = None
         self._starting = asyncio.Lock()
 

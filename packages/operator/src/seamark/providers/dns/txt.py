@@ -18,8 +18,9 @@ import gzip
 import hashlib
 import hmac
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -28,9 +29,12 @@ HERITAGE = "external-dns"
 OWNER, RESOURCE = "owner", "resource"
 TEMPLATE = "%{record_type}"
 TYPES = ("A", "AAAA", "CNAME", "TXT", "SRV", "NS", "PTR", "MX", "NAPTR", "DNAME")
+# One type's name can begin or end with another's: without a separator the longer one is meant.
+LONGEST_FIRST = tuple(sorted(TYPES, key=len, reverse=True))
 NONCE = 12
 LARGEST = 65_536  # bytes of a decrypted value: what a TXT record can hold, and no bomb
-OURS = (OWNER, RESOURCE)  # labels that only we set
+PROPERTIES = "provider-specific"  # the names of the provider properties that we have set
+OURS = (OWNER, RESOURCE, PROPERTIES)  # labels that only we set
 UNSAFE = frozenset(',="\\')  # they end a label, a key or a text
 
 
@@ -51,6 +55,7 @@ class Names:
             raise BadAffix("a prefix and a suffix of ownership records exclude each other")
         object.__setattr__(self, "prefix", self.prefix.lower())
         object.__setattr__(self, "suffix", self.suffix.lower())
+        object.__setattr__(self, "wildcard", self.wildcard.lower())
 
     def of(self, name: str, type_: str) -> str:
         """The name of the ownership record."""
@@ -68,9 +73,25 @@ class Names:
         first, *rest = name.split(".", 1)
         return ".".join([self._filled(self.prefix, "") + self._starless(first) + self._filled(self.suffix, ""), *rest])
 
+    def owners(self, name: str) -> tuple[tuple[str, str], ...]:
+        """The names and type of the records that this ownership record may be about: none if its name has no type, and
+        two where one is a wildcard and the other has its replacement as first label."""
+        found = self.owned(name)
+        if found is None:
+            return ()
+        other = self.other_owner(found[0])
+        return (found,) if other is None else (found, (other, found[1]))
+
+    def other_owner(self, name: str) -> str | None:
+        """The name whose ownership records are at the same names: a wildcard, or what replaces it."""
+        first, *rest = name.split(".", 1)
+        if not self.wildcard or first not in ("*", self.wildcard):
+            return None
+        return ".".join([self.wildcard if first == "*" else "*", *rest])
+
     def owned(self, name: str) -> tuple[str, str] | None:
         """The name and type of the record that this ownership record is about; None if its name has no type."""
-        for type_ in TYPES:
+        for type_ in LONGEST_FIRST:
             prefix, suffix = self._filled(self.prefix, type_.lower()), self._filled(self.suffix, type_.lower())
             marker = "" if self._templated else f"{type_.lower()}-"
             rest = _stripped(name, prefix + marker, suffix)
@@ -104,10 +125,16 @@ def _stripped(name: str, prefix: str, suffix: str) -> str | None:
         return None
     rest = name[len(prefix) :]
     if suffix:
-        head, found, tail = rest.partition(suffix)
-        if not found or (tail and not tail.startswith(".")) or "." in head:
+        first, *others = rest.split(".", 1)
+        own, *more = suffix.split(".", 1)  # the suffix ends the first label, and may go on behind it
+        if not first.endswith(own):
             return None
-        rest = head + tail
+        behind = others[0] if others else ""
+        if more:
+            if not f"{behind}.".startswith(f"{more[0]}."):
+                return None
+            behind = behind.removeprefix(more[0]).removeprefix(".")
+        rest = ".".join([first.removesuffix(own), *([behind] if behind else [])])
     return None if not rest or rest.startswith(".") else rest
 
 
@@ -172,6 +199,15 @@ class Values:
             return text if unpacking.eof else None  # a part of a text says something else
         except (binascii.Error, ValueError, InvalidTag, zlib.error):
             return None
+
+
+def property_names(names: Iterable[str]) -> str:
+    """The value of the label: names in one order, each without characters that a label can't have."""
+    return ";".join(sorted(quote(name, safe="/.:-_") for name in names))
+
+
+def properties_of(value: str) -> frozenset[str]:
+    return frozenset(unquote(name) for name in value.split(";") if name)
 
 
 def label_problem(name: str, value: str) -> str:

@@ -3,7 +3,9 @@
 - It is one zone, "": the whole of what the other program serves. Which names it serves is asked with the first reading,
   and again after `FILTER_SECONDS` seconds: its settings may have changed.
 - It does not report single records, so a refused one is found by halving; what counts is what `GET /records` shows.
-- Its changes are not atomic: ownership is written first and removed last.
+- Its changes are not atomic: ownership is written first and removed last. A part that was applied is not sent again.
+- Records are read once before changes and once after them, however many messages these take; where the last reading
+  is a few seconds old, that one counts.
 - Answers are read whole, up to a limit, within one deadline, and decoded record by record while they arrive. Whatever
   the other program answers raises `Retry`, `Unwritable` or `RecordRefused`, and nothing else.
 """
@@ -11,30 +13,27 @@
 from __future__ import annotations
 
 import asyncio
-import io
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-
-import aiohttp
+from collections.abc import Mapping, Sequence
 
 from seamark.providers.dns.domains import Domains, InvalidFilter
 from seamark.providers.dns.endpoints import (
-    MEDIA_TYPE,
+    STAR,
     DomainFilter,
     Endpoint,
     endpoint_of,
-    is_empty,
+    message_of,
+    ordered,
     record_of,
-    split,
     to_json,
 )
-from seamark.providers.dns.model import Change, Content, Moved, Record, RecordRefused, Unwritable
-from seamark_runtime.errors import Retry
-from seamark_runtime.http import describe
+from seamark.providers.dns.failurelimit import FailureLimit
+from seamark.providers.dns.model import Change, Content, Moved, Part, Querier, Record, RecordRefused, Slot
+from seamark.providers.dns.webhook_client import ADJUST, APPLY, NEGOTIATE, RECORDS, WebhookClient
+from seamark.providers.dns.webhook_client import Endpoint as Address
+from seamark_runtime.errors import Refused, Retry
 from seamark_runtime.timeslice import TimeSlice
 from seamark_runtime.untrusted.bodies import JsonArray, bounded, read_body
 from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_json
-from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 EVERYTHING = ""
 BATCH = 200  # changes in a message
@@ -43,25 +42,44 @@ CHUNK = 64 * 1024  # bytes that are looked at in one go
 FILTER = Limits(size=1024 * 1024, depth=10)
 ENDPOINT = Limits(size=1024 * 1024, depth=10)
 FILTER_SECONDS = 30.0  # seconds
-FOR_NOW = (429, 502, 503, 504)  # it is too busy or away: no record is the cause
-MAX_RETRY_AFTER = 60  # seconds that it may ask to be let alone for
+RECENT = 5.0  # seconds for which a reading counts as what a change starts from
+TIMEOUT = 60.0  # seconds
+MOST_PARENTS = 100_000  # names that are remembered
+PREFIX = "set dns_txt_prefix to one that ends with a dot, as in txt-%{record_type}."
 
 
 class WebhookProvider:
-    """A client of the protocol. A 5xx is for now; any other answer than the one that is due is a refusal."""
+    """A client of the protocol. A 5xx is for now; any other answer than the one that is due is a refusal.
+
+    - `_applied`: what messages have changed since the last reading.
+    - `_read_at`: when the last reading began, by the loop's clock; before any it is long ago. `_doubt_ends`: a failed
+      message may have had a part of its effect, and until then it does not cause another reading.
+    """
 
     set_identifiers = True
     adjusts = True
 
-    def __init__(self, url: str, *, timeout: float = 10.0, largest: int = LARGEST) -> None:
-        self._url = url.rstrip("/")
-        self._timeout = timeout
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = TIMEOUT,
+        write_timeout: float | None = None,
+        largest: int = LARGEST,
+        querier: Querier | None = None,
+    ) -> None:
+        self._client = WebhookClient(url, read_timeout=timeout, write_timeout=write_timeout or timeout)
         self._largest = largest
-        self._session: aiohttp.ClientSession | None = None
+        self.querier = querier
         self._content: Content | None = None
+        self._applied: dict[Slot, Record | None] = {}
+        self._read_at = self._doubt_ends = float("-inf")
         self._filter: Domains | None = None
         self._filter_read = 0.0  # when `_filter` was answered, by the loop's clock
-        self._lock = asyncio.Lock()
+        self._reading = asyncio.Lock()
+        self._writing = asyncio.Lock()
+        self._limit = FailureLimit()
+        self._owning: set[str] = set()  # names below which an ownership record of ours was listed after it was made
         self.updates = 0
 
     @property
@@ -70,7 +88,7 @@ class WebhookProvider:
 
     async def negotiate(self) -> Domains:
         """Which names it serves. A filter that can't be applied serves nothing: it is an error of the zone."""
-        async with self._request("GET", "/", 200) as response:
+        async with self._client.request(NEGOTIATE) as response:
             body = await read_body(response.content.iter_chunked(CHUNK), FILTER.size)
             try:
                 return decode_json(body, DomainFilter, FILTER).domains()
@@ -78,12 +96,13 @@ class WebhookProvider:
                 raise Malformed(f"its domain filter can't be applied: {error}") from None
 
     async def read(self, zone: str) -> Content:
-        async with self._lock:
-            if self._filter is None or asyncio.get_running_loop().time() > self._filter_read + FILTER_SECONDS:
+        async with self._reading:
+            began = _now()
+            if self._filter is None or began > self._filter_read + FILTER_SECONDS:
                 self._filter = await self.negotiate()
-                self._filter_read = asyncio.get_running_loop().time()
+                self._filter_read = _now()
             found: dict[str, list[Record]] = {}
-            for record in await self._records("GET", "/records"):
+            for record in await self._records(RECORDS):
                 found.setdefault(record.name, []).append(record)
             known = self._content or Content(zone, 0, {})
             changed = await _differences(known, found)
@@ -91,98 +110,152 @@ class WebhookProvider:
                 self._content = Content(zone, 0, changed)
             elif changed:
                 self._content = known.amended(known.serial + 1, changed)
+            self._read_at = began
+            self._applied.clear()
             return self._content
 
     async def apply(self, zone: str, changes: Sequence[Change]) -> None:
-        current = await self.read(zone)  # the protocol has no prerequisites: what is not as it was read is not sent
-        moved = [change for change in changes if any(current.get(p.record.slot) != p.before for p in change.parts)]
-        if moved:
-            raise Moved(f"{moved[0].slot[0]} is not as it was read")
-        outside = [change for change in changes if self._filter and not self._filter.match(change.slot[0])]
-        if outside:
-            raise RecordRefused(f"the webhook provider does not serve {outside[0].slot[0]}", reason="Filtered")
-        for message in split(tuple(changes)):
-            if not is_empty(message):
-                self.updates += 1
-                async with self._request("POST", "/records", 204, to_json(message)):
-                    pass
+        async with self._writing:
+            slots = [change.slot for change in changes]
+            if (wait := self._limit.wait(_now(), slots)) > 0:
+                raise Retry(self._limit.problem, after=wait)
+            pending = await self._pending(zone, changes)
+            self._check_served(pending)
+            first, last = ordered(pending)
+            await self._make(first, slots)
+            if last:
+                await self._check_owned(zone, pending)
+                await self._check_gone(zone, pending)
+            await self._make(last, slots)
+
+    async def _make(self, parts: Sequence[Part], slots: Sequence[Slot]) -> None:
+        if parts:
+            await self._send(to_json(message_of(parts)), slots)
+            self._applied.update({part.record.slot: part.after for part in parts})
+
+    def _check_served(self, changes: Sequence[Change]) -> None:
+        """One name that it does not serve is reported at a time, with all changes that need it."""
+        for change in changes if self._filter is not None else ():
+            for part in change.parts:
+                name = part.record.name
+                if self._filter is None or self._filter.match(
+                    name.replace("*", STAR) if part.ownership_of(change) else name
+                ):
+                    continue
+                problem = f"the webhook provider does not serve {name}"
+                if part.ownership_of(change):
+                    problem = f"{problem}, where the ownership record of {change.slot[0]} would be; {PREFIX}"
+                raise RecordRefused(problem, reason="Filtered", only=(change.slot,))
+
+    async def _check_owned(self, zone: str, changes: Sequence[Change]) -> None:
+        """A record is not made before its ownership record is listed: a provider may leave out what is in none of its
+        zones, and report success. One ownership record that was listed proves that for all names beside it."""
+        made = [
+            (change, part.record)
+            for change in changes
+            for part in change.parts
+            if part.ownership_of(change) and part.before is None and _parent(part.record.name) not in self._owning
+        ]
+        if not made:
+            return
+        content = await self.read(zone)
+        missing = {change.slot: record.name for change, record in made if content.get(record.slot) is None}
+        self._owning.update(_parent(record.name) for change, record in made if change.slot not in missing)
+        while len(self._owning) > MOST_PARENTS:
+            self._owning.pop()
+        if missing:
+            name, at = next((slot[0], at) for slot, at in missing.items())
+            problem = f"the webhook provider does not list the ownership record of {name} at {at}; {PREFIX}"
+            raise RecordRefused(problem, only=[slot for slot, found in missing.items() if found == at])
+
+    async def _pending(self, zone: str, changes: Sequence[Change]) -> list[Change]:
+        """The changes without parts that are in place. The protocol has no prerequisites: what is not as it was read is
+        not sent."""
+        if self._content is None or _now() > self._read_at + RECENT:
+            await self.read(zone)
+        found = []
+        for change in changes:
+            parts = [part for part in change.parts if not self._holds(part)]
+            if not all(_same(self._current(part.record.slot), part.before) for part in parts):
+                raise Moved(f"{change.slot[0]} is not as it was read")
+            found.append(Change(change.slot, tuple(parts)))
+        return found
+
+    def _current(self, slot: Slot) -> Record | None:
+        if slot in self._applied:
+            return self._applied[slot]
+        return self._content.get(slot) if self._content is not None else None
+
+    def _holds(self, part: Part) -> bool:
+        return part.before != part.after and _same(self._current(part.record.slot), part.after)
+
+    async def _send(self, body: bytes, slots: Sequence[Slot]) -> None:
+        self.updates += 1
+        try:
+            async with self._client.request(APPLY, body):
+                pass
+        except (Retry, Refused) as error:
+            now = _now()
+            self._limit.failed(now, error.message, slots, after=error.after if isinstance(error, Retry) else None)
+            if now >= self._doubt_ends:
+                self._read_at, self._doubt_ends = float("-inf"), now + RECENT
+            raise
+        self._limit.succeeded()
 
     async def adjust(self, records: Sequence[Record]) -> list[Record]:
         """The records as the provider would rather have them."""
         body = to_json([endpoint_of(record) for record in records])
-        return await self._records("POST", "/adjustendpoints", body)
+        return await self._records(ADJUST, body)
 
     def weigh(self, change: Change) -> float:
-        return 1.0 / BATCH
+        """While it refuses everything, a message has one change: one of them may be accepted."""
+        return 1.0 if self._limit.exhausted else 1.0 / BATCH
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        await self._client.close()
 
-    async def _records(self, method: str, path: str, body: bytes | None = None) -> list[Record]:
+    async def _records(self, address: Address, body: bytes | None = None) -> list[Record]:
         """The records of an answer, decoded as they arrive; those that no name server could hold are left out."""
         array, pace, found, number = JsonArray(ENDPOINT.size), TimeSlice(), list[Record](), 0
-        async with self._request(method, path, 200, body) as response:
+        async with self._client.request(address, body) as response:
             async for chunk in bounded(response.content.iter_chunked(CHUNK), self._largest):
                 await pace.turn()
                 for item in array.feed(chunk):
                     await pace.turn()
-                    if (record := record_of(_endpoint(item, number))) is not None:
+                    if (record := record_of(_endpoint(item, number), listed=True)) is not None:
                         found.append(record)
                     number += 1
             array.end()
         return found
 
-    @asynccontextmanager
-    async def _request(
-        self, method: str, path: str, due: int, body: bytes | None = None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response, if its status is the one that is due. The deadline is for all of it, the body included."""
-        if self._session is None:
-            # A connection for each request: one that the provider has closed meanwhile would fail the next change.
-            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
-        headers = {"Accept": MEDIA_TYPE} | ({"Content-Type": MEDIA_TYPE} if body is not None else {})
-        place = f"{method} {path} of the webhook provider"
-        try:
-            async with (
-                asyncio.timeout(self._timeout),
-                self._session.request(
-                    method, self._url + path, data=body and io.BytesIO(body), headers=headers, allow_redirects=False
-                ) as response,
-            ):
-                if response.status == due:
-                    self._right_type(response, place, wanted=due != 204)
-                    yield response
-                    return
-                status, after = response.status, _seconds(response.headers.get("Retry-After"))
-        except TimeoutError:
-            raise Retry(f"{place}: no answer within {self._timeout:g} s") from None
-        except Malformed as error:
-            raise Retry(f"{place} answered nonsense: {error}") from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: headers that the library can't read
-            raise Retry(f"{place}: {describe(error)}") from None
-        problem = f"{place} answered {status}"
-        if status in FOR_NOW:
-            raise Retry(problem, after=after)
-        if path == "/records" and method == "POST":
-            if status in (401, 403, 404, 405, 406, 415):
-                raise Unwritable(problem)
-            raise RecordRefused(problem, reason=str(status))
-        raise Retry(problem)
-
-    def _right_type(self, response: aiohttp.ClientResponse, place: str, *, wanted: bool) -> None:
-        media_type = response.headers.get("Content-Type", "")
-        if wanted and media_type != MEDIA_TYPE:
-            raise Retry(f"{place} answered with the media type {media_type[:100]!r}, and not {MEDIA_TYPE!r}")
+    async def _check_gone(self, zone: str, changes: Sequence[Change]) -> None:
+        """An ownership record is not removed while its record is listed: no owner would be known then."""
+        going = [change for change in changes if any(p.ownership_of(change) and p.after is None for p in change.parts)]
+        slots = {
+            part.record.slot: change.slot
+            for change in going
+            for part in change.parts
+            if part.after is None and not part.ownership_of(change)
+        }
+        if not slots:
+            return
+        content = await self.read(zone)
+        if left := [slot for slot in slots if content.get(slot) is not None]:
+            name, type_, _ = left[0]
+            problem = f"the webhook provider took the deletion of {name} {type_}, and still lists the record"
+            raise RecordRefused(problem, only=[slots[slot] for slot in left])
 
 
-def _seconds(text: str | None) -> float | None:
-    """The header Retry-After, up to a minute; None where there is none, or a date."""
-    try:
-        return float(min(integer(text or "", 0, 2**31), MAX_RETRY_AFTER))
-    except InvalidNumber:
-        return None
+def _parent(name: str) -> str:
+    return name.partition(".")[2]
+
+
+def _same(found: Record | None, expected: Record | None) -> bool:
+    return expected is None if found is None else found.means(expected)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _differences(known: Content, found: Mapping[str, list[Record]]) -> dict[str, tuple[Record, ...]]:

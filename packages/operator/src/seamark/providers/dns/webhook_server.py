@@ -140,7 +140,7 @@ class WebhookServer:
             if zone not in contents:
                 contents[zone] = await self._provider.read(zone)
             before = contents[zone].get(slot)
-            if before != after:
+            if before != after and not (before is not None and before.means(after)):
                 found.setdefault(zone, []).append(Change(slot, (Part(before, after),)))
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
@@ -54,6 +54,9 @@ class Calls(Protocol):
     async def update(self, kind: Kind, ident: str, body: Fields) -> Fields: ...
 
     async def delete(self, kind: Kind, ident: str) -> None: ...
+
+    async def check(self, idents: Collection[str]) -> dict[str, Fields]:
+        """Agents dial the upstreams of these endpoints now: the reports, by id; none about an endpoint that is gone."""
 
     async def bound(self, operator: str) -> list[Fields]: ...
 

@@ -1,8 +1,14 @@
-"""An edge in memory: the same calls, the same refusals, no sockets. It passes the contract tests of the real one."""
+"""An edge in memory: the same calls, the same refusals, no sockets. It passes the contract tests of the real one.
+
+No client reaches what it keeps, and no agent connects to it, which its capabilities report. A fake of an edge, for
+tests, has those of an edge that clients reach (`reachable`).
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
+from dataclasses import replace
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +27,7 @@ CAPABILITIES = Capabilities(
     bindings=True,
     own_agent=True,
     custom_ca=True,
+    upstream_checks=True,
     policy_refusal=policy_refusal,
 )
 LATER = "2099-01-01T00:00:00Z"
@@ -41,6 +48,7 @@ class MemoryCalls:
         self._ports = count(20000)
         self._lose = False
         self.requests = 0
+        self.unreachable: dict[str, str] = {}  # by the URL of an endpoint: why agents do not reach its upstream
 
     def lose_next_reply(self) -> None:
         self._lose = True
@@ -64,13 +72,6 @@ class MemoryCalls:
         """An agent comes, and does not get the endpoint that it asks for."""
         refused = {"name": name, "url": url, "generation": generation, "message": message}
         self._new(Kind.SESSIONS, {"metadata": "", "refused_endpoints": [refused]})
-
-    def agent_leaves(self, session: str) -> None:
-        """An agent goes, and what it held is offline."""
-        self._objects[Kind.SESSIONS].pop(session)
-        endpoints = self._objects[Kind.ENDPOINTS]
-        for ident in [i for i, item in endpoints.items() if (item.get("tunnel_session") or {}).get("id") == session]:
-            del endpoints[ident]
 
     async def listed(self, kind: Kind, *, limit: int = 0, where: str = "") -> list[Fields]:
         self.requests += 1
@@ -110,6 +111,19 @@ class MemoryCalls:
         self.requests += 1
         if self._objects[kind].pop(ident, None) is None:
             raise Gone(f"{kind.name.lower()} {ident!r} is not here")
+
+    async def check(self, idents: Collection[str]) -> dict[str, Fields]:
+        """Agents reach every upstream but those in `unreachable` (by URL or id, why)."""
+        self.requests += 1
+        there = {item["id"]: item for item in self._endpoints()}
+        return {ident: self._report(there[ident]) for ident in idents if ident in there}
+
+    def _endpoints(self) -> list[Fields]:
+        return list(self._objects[Kind.ENDPOINTS].values())
+
+    def _report(self, item: Fields) -> Fields:
+        detail = self.unreachable.get(item["url"], "")
+        return {"reachable": not detail, "detail": detail, "agents": 1}
 
     async def bound(self, operator: str) -> list[Fields]:
         if operator not in self._objects[Kind.OPERATORS]:
@@ -181,5 +195,9 @@ def _place(url: str) -> dict[str, Any]:
     }
 
 
-def memory_edge(calls: MemoryCalls | None = None, freshness: Freshness | None = None) -> RemoteEdge:
-    return RemoteEdge(calls or MemoryCalls(), CAPABILITIES, freshness)
+def memory_edge(
+    calls: MemoryCalls | None = None, freshness: Freshness | None = None, *, reachable: bool = False
+) -> RemoteEdge:
+    """`reachable`: a fake of an edge that clients and agents reach."""
+    capabilities = CAPABILITIES if reachable else replace(CAPABILITIES, reachable=False, upstream_checks=False)
+    return RemoteEdge(calls or MemoryCalls(), capabilities, freshness)

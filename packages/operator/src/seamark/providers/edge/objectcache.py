@@ -251,5 +251,5 @@ def _marked(owner: Owner, body: Fields) -> str:
         extra = {"said": given}
     if not isinstance(extra, dict):
         extra = {"said": extra}
-    mark = msgspec.json.decode(owner.metadata)
+    mark = decode_plain_json(owner.metadata, METADATA)
     return msgspec.json.encode({**extra, **mark}).decode()

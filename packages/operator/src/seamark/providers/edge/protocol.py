@@ -18,6 +18,7 @@ from seamark_edge.model import (
     OperatorSpec,
     Owner,
     Snapshot,
+    Upstream,
 )
 
 
@@ -63,6 +64,9 @@ class EdgeProvider(Protocol):
 
     async def unregister(self, owner: Owner) -> None: ...
 
+    async def registrations(self, cluster: str) -> Collection[Owner]:
+        """The owners of this cluster that are registered."""
+
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]: ...
 
     async def holders(self, url: str) -> tuple[Endpoint, ...]:
@@ -71,8 +75,15 @@ class EdgeProvider(Protocol):
     async def online(self) -> tuple[Endpoint, ...]:
         """Everything that is online right now, of any holder, by one listing."""
 
+    async def upstreams(self, idents: Collection[str]) -> Mapping[str, Upstream]:
+        """Whether agents reach the upstreams of these endpoints, dialled now. An endpoint that is gone is left out."""
+
     async def sessions(self) -> tuple[AgentSession, ...]:
         """Agents that are connected, and which endpoints they were refused. Empty where the agents are not our own."""
+
+    async def owners(self, cluster: str, cluster_uid: str = "") -> Mapping[str, Collection[Owner]]:
+        """The owners of this cluster that the edge has an `address`, an `endpoint` or a `domain` for, each as its mark
+        there has it. With a uid only those whose mark has it: other clusters may have the same name."""
 
     async def owned(self, cluster: str) -> Snapshot:
         """What is at the edge for this cluster, listed now: a sweep releases what is not wanted any more."""

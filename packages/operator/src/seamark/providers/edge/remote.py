@@ -26,6 +26,7 @@ from seamark_edge.model import (
     Owner,
     RefusedEndpoint,
     Snapshot,
+    Upstream,
 )
 from seamark_runtime.errors import Exists, Gone
 
@@ -69,6 +70,7 @@ class RemoteEdge:
         return None if found is None else _address(found)
 
     async def reserve_domain(self, owner: Owner, domain: str, wanted: DomainSpec = DomainSpec()) -> Domain:  # noqa: B008
+        owner = replace(owner, reclaim=wanted.reclaim)
         found = await self._domains.find(owner)
         if found is not None and found["domain"] != domain:
             await self._domains.delete(owner)  # the owner wants another name now
@@ -82,7 +84,10 @@ class RemoteEdge:
         if wanted.resolves_to:
             body["resolves_to"] = [{"value": value} for value in wanted.resolves_to]
         try:
-            return _domain(await self._domains.ensure(owner, body))
+            made = await self._domains.ensure(owner, body)
+            if reclaim_of(made) != wanted.reclaim:  # made by an earlier version, or the policy has changed
+                made = await self._domains.update(owner, {"metadata": wanted.metadata})
+            return _domain(made)
         except Exists:
             if (there := await self._domain_by_hand(domain, 0.0)) is None:
                 raise
@@ -143,6 +148,9 @@ class RemoteEdge:
     async def unregister(self, owner: Owner) -> None:
         await self._operators.delete(owner)
 
+    async def registrations(self, cluster: str) -> Collection[Owner]:
+        return tuple(await self._operators.owned(lambda owner: owner.cluster == cluster))
+
     async def bound_endpoints(self, operator: str) -> tuple[Bound, ...]:
         found = await self._calls.bound(operator)
         return tuple(Bound(item["id"], item["public_url"], item["proto"], item.get("uri") or "") for item in found)
@@ -154,9 +162,24 @@ class RemoteEdge:
     async def online(self) -> tuple[Endpoint, ...]:
         return tuple(_endpoint(item) for item in await self._endpoints.everything())
 
+    async def upstreams(self, idents: Collection[str]) -> dict[str, Upstream]:
+        found = await self._calls.check(idents)
+        return {ident: _upstream(report) for ident, report in found.items()}
+
     async def sessions(self) -> tuple[AgentSession, ...]:
         found = await self._calls.listed(Kind.SESSIONS) if self._capabilities.own_agent else []
         return tuple(sorted((_session(item) for item in found), key=lambda session: session.id))
+
+    async def owners(self, cluster: str, cluster_uid: str = "") -> dict[str, Collection[Owner]]:
+        def ours(owner: Owner) -> bool:
+            return owner.cluster == cluster and (not cluster_uid or owner.cluster_uid == cluster_uid)
+
+        shelves = {"address": self._addresses, "endpoint": self._endpoints, "domain": self._domains}
+        found = {kind: await shelf.owned(ours) for kind, shelf in shelves.items()}
+        return {
+            kind: tuple(filter(None, (Owner.of(item.get("metadata") or "") for item in owned.values())))
+            for kind, owned in found.items()
+        }
 
     async def owned(self, cluster: str) -> Snapshot:
         addresses, domains, endpoints = [
@@ -186,6 +209,11 @@ class RemoteEdge:
 
     async def close(self) -> None:
         await self._calls.close()
+
+
+def reclaim_of(item: Fields) -> str:
+    owner = Owner.of(item.get("metadata") or "")
+    return owner.reclaim if owner is not None else ""
 
 
 def _differs(found: Endpoint, wanted: EndpointSpec) -> bool:
@@ -264,6 +292,10 @@ def _endpoint(item: Fields) -> Endpoint:
         item.get("name") or "",
         item.get("generation") or 0,
     )
+
+
+def _upstream(report: Fields) -> Upstream:
+    return Upstream(report.get("reachable"), report.get("detail") or "", report.get("agents") or 0)
 
 
 def _session(item: Fields) -> AgentSession:

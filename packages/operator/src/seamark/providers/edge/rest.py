@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Collection
 from random import Random
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -13,8 +14,8 @@ import msgspec
 
 from seamark.providers.edge.calls import Kind, request_owner
 from seamark.providers.edge.ratelimiter import MAX_CONCURRENT, RateLimiter
-from seamark.providers.edge.shapes import SHAPES, BoundItem, Item, MalformedResponse, checked
-from seamark_edge.model import OWNER_HEADER, Fields
+from seamark.providers.edge.shapes import SHAPES, BoundItem, CheckedItem, Item, MalformedResponse, checked
+from seamark_edge.model import OWNER_HEADER, UNFINISHED, Fields
 from seamark_runtime.backoff import Backoff
 from seamark_runtime.errors import Exists, Gone, Refused, Retry, SeamarkError, Uncertain
 from seamark_runtime.http import url_of
@@ -31,6 +32,13 @@ MAX_PAGES = 1000
 LIMITS = Limits(size=16 * 2**20, depth=32)  # of one answer: a page of an edge has 4 MiB at most
 MAX_LISTING_BYTES = 128 * 2**20  # bytes of a whole listing
 MAX_RETRY_AFTER = 300  # seconds, whatever the edge asks for
+
+
+class NotAdmitted(Retry):
+    """The request has not come to the object: our key is not valid, or another than an edge has answered.
+
+    It is no refusal of the object, and removes nothing; at once it would be answered in the same way.
+    """
 
 
 class HttpClient:
@@ -121,6 +129,17 @@ class RestCalls:
     async def delete(self, kind: Kind, ident: str) -> None:
         await self._request("DELETE", api_path(kind.path, ident))
 
+    async def check(self, idents: Collection[str]) -> dict[str, Fields]:
+        answer, _ = await self._request("POST", api_path(Kind.ENDPOINTS.path, "check"), {"ids": list(idents)})
+        items = answer.get("endpoints")
+        if not isinstance(items, list):
+            raise Retry("the edge's answer has no list of endpoints")
+        try:
+            reports = [checked(item, CheckedItem) for item in items]
+        except MalformedResponse as error:
+            raise Retry(str(error)) from None
+        return {item["id"]: item["seamark_upstream"] for item in reports if item["id"] in idents}
+
     async def bound(self, operator: str) -> list[Fields]:
         path = api_path(Kind.OPERATORS.path, operator, "bound_endpoints")
         return await self._pages(path, "endpoints", BoundItem, {"limit": str(PAGE)})
@@ -172,7 +191,7 @@ class RestCalls:
                 try:
                     return read(request, answer), len(answer.body)
                 except Retry as error:
-                    again, failure = not isinstance(error, Uncertain), error
+                    again, failure = not isinstance(error, Uncertain | NotAdmitted), error
                     if error.after is not None:
                         self._limiter.suspend(error, answer.headers.get(OWNER_HEADER, ""))
             if not again or failures == ATTEMPTS - 1:
@@ -218,11 +237,14 @@ def read(request: HttpRequest, answer: Answer) -> Fields:
 def refusal(request: HttpRequest, answer: Answer, document: Fields) -> SeamarkError:
     code, message = str(document.get("error_code") or ""), str(document.get("msg") or f"HTTP {answer.status}")[:1000]
     where = f"{request.method} {request.path}"
+    if answer.status == 401 or (answer.status < 500 and answer.status != 429 and not code):
+        # Not about the object: our key, or no edge has answered (a proxy in front of it, say).
+        return NotAdmitted(f"{where}: {message}")
     if answer.status == 429:
         return Retry(f"{where}: {message}", after=_seconds(answer.headers.get("Retry-After")))
-    if answer.status >= 500:
-        # The edge's own 503 did nothing; a gateway may have passed the write on before it failed.
-        surely_not = answer.status == 503 and code
+    if answer.status == 408 or answer.status >= 500:
+        # The edge's own 408 and 503 did nothing, unless its work was cut off; a gateway may have passed the write on.
+        surely_not = answer.status in (408, 503) and code not in ("", f"ERR_NGROK_{UNFINISHED}")
         kind = Uncertain if request.method in ("POST", "PATCH") and not surely_not else Retry
         return kind(f"{where}: {message}")
     if answer.status == 404 and request.path.count("/") > 1:

@@ -18,6 +18,7 @@ CAPABILITIES = Capabilities(
     bindings=True,
     own_agent=True,
     custom_ca=True,
+    upstream_checks=True,
     policy_refusal=policy_refusal,
 )
 

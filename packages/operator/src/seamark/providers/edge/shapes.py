@@ -90,6 +90,17 @@ class BoundItem(Item, kw_only=True):
     uri: Text = None
 
 
+class UpstreamReport(msgspec.Struct, kw_only=True):
+    reachable: bool | None
+    detail: Annotated[str, Meta(max_length=1024)] | None = None
+    agents: Annotated[int, Meta(ge=0, le=2**31)] = 0
+
+
+class CheckedItem(msgspec.Struct, kw_only=True):
+    id: Id
+    seamark_upstream: UpstreamReport
+
+
 class RefusedItem(msgspec.Struct, kw_only=True):
     name: str
     url: str
@@ -127,7 +138,7 @@ SHAPES: dict[Kind, type[Item]] = {
 }
 
 
-def checked(item: Any, shape: type[Item]) -> Fields:
+def checked(item: Any, shape: type[msgspec.Struct]) -> Fields:
     """The object as it came, if it has this shape."""
     try:
         msgspec.convert(item, shape)

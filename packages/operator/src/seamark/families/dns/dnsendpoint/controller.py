@@ -8,6 +8,7 @@ from seamark.families.dns.dnsendpoint.state import CONDITIONS, Seen
 from seamark.families.dns.model.dependencies import Dependencies
 from seamark.families.dns.model.entries import CRD, FINALIZER, ZONES, Ref, zone_named
 from seamark.families.dns.model.indexes import hidden
+from seamark.families.dns.model.lookups import SHELF
 from seamark_runtime.calls import Results
 from seamark_runtime.controller import Controller, Declaration, Reads, Timing, Writes
 from seamark_runtime.status import ByManager, NoStatus
@@ -40,7 +41,9 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         announce=announce,
         status=status if rules.update_status else NoStatus(),
         reads=Reads(indexes=(dependencies.indexes.crd,), sources=(dependencies.reports,)),
-        writes=Writes(finalizer=FINALIZER, annotations=(ZONES,)),
-        timing=Timing(shelf_life=intervals.shelf_life, linger=4 * intervals.spacing + 2.0),
+        writes=Writes(finalizers=(FINALIZER,), annotations=(ZONES,)),
+        timing=Timing(
+            shelf_life=min(intervals.shelf_life, SHELF * intervals.asking), linger=4 * intervals.spacing + 2.0
+        ),
     )
     return (controller,)

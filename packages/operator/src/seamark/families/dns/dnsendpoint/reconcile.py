@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seamark.api.dns import MOST_SHOWN, DNSEndpointStatus, EndpointStatus
-from seamark.families.dns.dnsendpoint.state import ACCEPTED, FAILED, READY, SYNCED, Seen
+from seamark.families.dns.dnsendpoint.state import ACCEPTED, FAILED, NOTHING, READY, SYNCED, Seen
 from seamark.families.dns.model.entries import (
+    ANSWERED_OTHERWISE,
     FINALIZER,
     LONGEST_MESSAGE,
+    NO_RESPONSE,
     NOT_ACCEPTED,
+    NOT_QUERIED,
     PENDING,
     PROGRAMMED,
     ROW_FAILED,
@@ -18,13 +21,13 @@ from seamark.families.dns.model.entries import (
 )
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
-from seamark_runtime.conditions import TRUE
+from seamark_runtime.conditions import TRUE, UNKNOWN
 from seamark_runtime.controller import Wanted
 from seamark_runtime.events import Notice
 from seamark_runtime.redaction import redact
 
 ORDER = (NOT_ACCEPTED, ROW_FAILED, PENDING, PROGRAMMED)  # failed ones first
-REFUSALS = ("Invalid", "Filtered", "Conflict", "NotOwned")
+REFUSALS = ("Invalid", "Unsupported", "Filtered", "Conflict", "NotOwned")
 
 
 def desire(seen: Seen) -> Wanted:
@@ -48,7 +51,10 @@ def gone(seen: Seen, zone: str) -> bool:
 def judge(seen: Seen, _answers: Answers) -> DNSEndpointStatus:
     rows = tuple(all_rows(seen))
     accepted = accepted_as(seen, rows)
-    ready = removing_as(seen) if seen.endpoint.deleting else ready_as(seen, accepted, rows)
+    if seen.endpoint.deleting:
+        ready = removing_as(seen)
+    else:
+        ready = ready_as(seen, accepted, rows) if seen.endpoint.spec.endpoints else nothing_as(seen)
     return DNSEndpointStatus(conditions=(accepted, ready), endpoints=shown(seen, rows))
 
 
@@ -70,8 +76,10 @@ def accepted_as(seen: Seen, rows: tuple[Row, ...]) -> Condition:
         refused = [row for row in rows if row.reason == reason and row.state == NOT_ACCEPTED]
         if refused:
             return ACCEPTED.false(reason, summary(refused))
-    if not seen.endpoint.deleting and any(seen.pending(zone) for zone in seen.desired.zones):
+    if any(seen.pending(zone) for zone in seen.desired.zones):
         return ACCEPTED.not_yet("Pending", "The name server has not been asked yet")
+    if not seen.endpoint.spec.endpoints:
+        return ACCEPTED.true("NothingToPublish", NOTHING)
     return ACCEPTED.true("Accepted", "All records are accepted")
 
 
@@ -79,18 +87,50 @@ def ready_as(seen: Seen, accepted: Condition, rows: tuple[Row, ...]) -> Conditio
     if accepted.status == "False":
         return READY.false("NotAccepted", accepted.message)
     if failed := [row for row in rows if row.state == ROW_FAILED]:
-        return READY.false("Failed", FAILED + summary(named(seen, failed)))
+        otherwise = all(row.reason == ANSWERED_OTHERWISE for row in failed)
+        reason = ANSWERED_OTHERWISE if otherwise else "Failed"
+        return READY.false(reason, ("" if otherwise else FAILED) + summary(named(seen, failed)))
     if any(seen.pending(zone) for zone in seen.desired.zones):
-        return READY.not_yet("Pending", "The name server has not been asked yet")
+        return unread_as(seen, rows)
     if waiting := [row for row in rows if row.state == PENDING]:
-        message = summary(named(seen, waiting))
-        # What was true of this generation and is not any more is written at once; a first status waits for a response.
-        return READY.unknown("Pending", message) if was_ready(seen) else READY.not_yet("Pending", message)
+        return waiting_as(seen, waiting)
     stale = [seen.reports[zone] for zone in seen.desired.zones if not seen.reports[zone].fresh]
     if stale:
         trouble = f": {stale[0].trouble}" if stale[0].trouble else ""
-        return READY.unknown("Pending", f"The name server has not confirmed the records for a while{trouble}")
+        message = f"The name server has not confirmed the records since {stale[0].confirmed}{trouble}"
+        return READY.unknown(NO_RESPONSE, message)
     return READY.true("Programmed", SYNCED)
+
+
+def unread_as(seen: Seen, rows: tuple[Row, ...]) -> Condition:
+    """In a zone that was not read since the start of the operator nothing new is known: what was Unknown stays so."""
+    before = ready_before(seen)
+    if before is not None and before.status == UNKNOWN and before.reason in READY.reasons:
+        return READY.unknown(before.reason, before.message)
+    silent = [row for row in rows if row.reason == NO_RESPONSE]
+    message = summary(named(seen, silent)) if silent else "The name server has not been asked yet"
+    return READY.not_yet(NO_RESPONSE if silent else "Pending", message)
+
+
+def waiting_as(seen: Seen, waiting: list[Row]) -> Condition:
+    """What was true of this generation and is not any more is written at once; a first status waits for a response."""
+    found = [row for row in waiting if row.reason not in (PENDING, NOT_QUERIED)]
+    if found:
+        return READY.unknown(found[0].reason, summary(named(seen, found)))
+    message = summary(named(seen, waiting))
+    known = [row for row in waiting if row.reason != NOT_QUERIED]
+    return READY.unknown("Pending", message) if known and was_ready(seen) else READY.not_yet("Pending", message)
+
+
+def nothing_as(seen: Seen) -> Condition:
+    """Of an object without records, what it had before may still be on the server."""
+    for zone in seen.remembered:
+        if zone in seen.rules.zones and not gone(seen, zone):
+            report = seen.reports.get(zone)
+            if report is not None and report.trouble:
+                return READY.false("Failed", f"{FAILED}the former records can't be removed: {report.trouble}")
+            return READY.not_yet("Pending", "The former records are being removed")
+    return READY.true("NothingToPublish", NOTHING)
 
 
 def removing_as(seen: Seen) -> Condition:
@@ -112,11 +152,17 @@ def announce(seen: Seen, _answers: Answers) -> Iterable[Notice]:
 
 
 def was_ready(seen: Seen) -> bool:
+    before = ready_before(seen)
+    return before is not None and before.status == TRUE
+
+
+def ready_before(seen: Seen) -> Condition | None:
+    """Ready as it was written for this generation."""
     status = seen.endpoint.status
     for condition in status.conditions if status is not None else ():
-        if condition.type == READY.name and condition.status == TRUE:
-            return condition.observed_generation == seen.endpoint.metadata.generation
-    return False
+        if condition.type == READY.name and condition.observed_generation == seen.endpoint.metadata.generation:
+            return condition
+    return None
 
 
 def named(seen: Seen, rows: list[Row]) -> list[Row]:
@@ -141,6 +187,9 @@ def summary(rows: list[Row]) -> str:
 def shown(seen: Seen, rows: tuple[Row, ...]) -> tuple[EndpointStatus, ...]:
     if seen.endpoint.deleting:
         return ()
+    if ready_before(seen) is not None and any(seen.pending(zone) for zone in seen.desired.zones):
+        status = seen.endpoint.status  # nothing new is known before the zone was read
+        return status.endpoints if status is not None else ()
     endpoints = seen.endpoint.spec.endpoints
     if len(rows) > MOST_SHOWN:
         rows = tuple(sorted(rows, key=lambda row: (ORDER.index(row.state), row.index)))[:MOST_SHOWN]

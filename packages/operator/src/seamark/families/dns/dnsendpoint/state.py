@@ -12,14 +12,17 @@ from seamark.families.dns.model.rules import Rules
 from seamark_runtime.conditions import ConditionType
 
 SYNCED = "Successfully synced DNS records"
+NOTHING = "There is nothing to publish: spec.endpoints is empty"
 FAILED = "Failed to sync: "
 
 ACCEPTED = ConditionType(
     "Accepted",
     meaning="Every record is one that can be served here",
     reasons={
-        "Accepted": "All records are valid, ours to serve, and nobody else's",
+        "Accepted": "All records are valid, ours to serve, and of no other owner",
         "Invalid": "A record can't be right; the message has its field",
+        "Unsupported": "A record has a set identifier or properties, and the provider has no means for them",
+        "NothingToPublish": "The object has no records",
         "Filtered": "A record is outside of the zones, domains or record types that are served here",
         "Conflict": "Another object has this record, or one that can't be beside it",
         "NotOwned": "The name server has this record already, and it is not ours",
@@ -28,11 +31,17 @@ ACCEPTED = ConditionType(
 )
 READY = ConditionType(
     "Ready",
-    meaning="The authoritative server holds exactly these records",
+    meaning="A resolver that asks any authoritative name server gets exactly these records",
     reasons={
-        "Programmed": "The server has answered with exactly these records",
-        "Failed": "The server refused, or did not answer; the message has its words",
-        "Pending": "The server has not confirmed the records yet, or not for a while",
+        "Programmed": "Each authoritative name server has answered with exactly these records",
+        "NothingToPublish": "The object has no records, and nothing of it is on the server",
+        "AnsweredOtherwise": "A name server answers something else; the message has the server and its answer",
+        "Failed": "The server refused, or does not respond for a record that is not there; the message has its error",
+        "Pending": "The name servers have not answered with the records yet",
+        "NoResponse": "A server does not respond; the message has since when",
+        "NoNameServer": "No name server serves the records: the provider is memory, or name servers are not known",
+        "NotComparable": "A record has provider properties, and the name servers answer with other targets",
+        "NotQueried": "The name servers have not been asked for the records yet",
         "NotAccepted": "Accepted is False, and says why",
     },
     summary=True,

@@ -10,6 +10,7 @@ from seamark.api.dnssources import AddressedGateway, AddressedNode
 from seamark.families.dns.generatedendpoint.reconcile import desire, generated_name
 from seamark.families.dns.generatedendpoint.state import MANAGER, ByOwner, Seen
 from seamark.families.dns.model.dependencies import Dependencies
+from seamark.families.dns.model.desired import supported
 from seamark.families.dns.model.indexes import EVERYTHING, hidden
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.sources.endpoints import endpoints_of, names_of
@@ -60,7 +61,7 @@ def _observe(view: View, key: Key, source: SourceKind, rules: Rules) -> Seen | N
     nodes = view.by(NODES, EVERYTHING) if source.name == "service" and served else ()
     addresses = AddressSources(partial(view.get, AddressedGateway), nodes)
     found = endpoints_of(source, obj, addresses, create_ptr=rules.create_ptr) if served else ()
-    wanted = tuple(endpoint for endpoint in found if _is_served(endpoint.dns_name, rules))
+    wanted = tuple(supported(endpoint, rules) for endpoint in found if _is_served(endpoint.dns_name, rules))
     standing = view.get(DNSEndpoint, Key(key.namespace, generated_name(source, obj)))
     return Seen(source, obj, wanted, standing, bool(served))
 

@@ -11,7 +11,7 @@ import msgspec
 from seamark.api.dns import DNSEndpoint, Endpoint
 from seamark.families.dns.sources.kinds import SourceKind
 from seamark_runtime.api.meta import Key, Object
-from seamark_runtime.ownership import MANAGED_BY
+from seamark_runtime.ownership import MANAGED_BY, Ownership
 
 MANAGER = "seamark-dns-names"
 
@@ -28,7 +28,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class ByOwner:
+class ByOwner(Ownership):
     """Our label marks it as created by us, its owner reference names the object."""
 
     kind: str

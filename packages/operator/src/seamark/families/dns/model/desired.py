@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from seamark.api.dns import Endpoint
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.sources.limits import LONGEST_TTL, MOST_TARGETS_IN_ALL
+from seamark.providers.dns.endpoints import spellings
 from seamark.providers.dns.model import Record, Slot, zone_of
 from seamark.providers.dns.targets import BadTarget, canonical
 from seamark.providers.dns.txt import OURS, TYPES, label_problem
-from seamark_runtime.untrusted.dnsnames import LONGEST_LABEL, LONGEST_NAME, InvalidDnsName, canonical_name
+from seamark_runtime.untrusted.dnsnames import LONGEST_LABEL, LONGEST_NAME, InvalidDnsName, canonical_name, within
 
 MOST_TARGETS = 1000
+MOST_NAMED = 5  # properties in a message
 MOST_BYTES = 16_000  # of one RRset: what it was, what it becomes and its ownership fit in one message of 64 KiB
 MOST_LABELS = 2_000  # bytes of the labels of one record: its ownership record is a TXT record of at most 4,000
+OTHER_PREFIX = "set dns_txt_prefix to one that ends with a dot, as in txt-%{record_type}."
 SINGLE = ("CNAME", "DNAME")
 CUTS = frozenset(("NS", "DNAME"))  # what hides the names below it
 REVERSE = ("in-addr.arpa", "ip6.arpa")
@@ -55,8 +60,23 @@ class DesiredRecords:
 class _Invalid(Exception):
     """A field and what is wrong with it."""
 
+    reason = "Invalid"
+
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
+
+
+class _Unsupported(_Invalid):
+    """A field that is right, and that the provider has no means for."""
+
+    reason = "Unsupported"
+
+
+def supported(endpoint: Endpoint, rules: Rules) -> Endpoint:
+    """Without what the provider has no means for: annotations are written for many providers at once."""
+    if rules.set_identifiers or not (endpoint.set_identifier or endpoint.provider_specific):
+        return endpoint
+    return msgspec.structs.replace(endpoint, set_identifier="", provider_specific=())
 
 
 def desired_records(endpoints: tuple[Endpoint, ...], rules: Rules) -> DesiredRecords:
@@ -84,22 +104,37 @@ def desired_record(index: int, endpoint: Endpoint, rules: Rules) -> DesiredRecor
     try:
         name = _name(endpoint)
         type_ = _type(endpoint)
-        identifier = endpoint.set_identifier if rules.set_identifiers else ""
-        slot = (name, type_, identifier)
+        slot = (name, type_, endpoint.set_identifier if rules.set_identifiers else "")
         if filtered := _filtered(name, type_, rules):
             return Problem(index, "Filtered", f"{path}.{filtered}", slot)
+        _supported(endpoint, rules)
         record = _record(slot, endpoint, rules)
         _ownable(record, rules)
         labels = _labels(endpoint, rules)
     except _Invalid as error:
-        return Problem(index, "Invalid", f"{path}.{error}", slot)
+        return Problem(index, error.reason, f"{path}.{error}", slot)
     zone = zone_of(name, rules.zones)
     if zone is None:
         return Problem(index, "Filtered", f"{path}.dnsName: {name} is in none of the zones that are served here", slot)
     if name == zone and type_ in CUTS:
         message = f"{name} is the zone itself, which the {type_} record of an object must not delegate"
         return Problem(index, "Invalid", f"{path}.dnsName: {message}", slot)
+    if rules.registry == "txt" and not within(owner := rules.names.of(name, type_), zone):
+        message = f"the ownership record of {name} would be {owner}, outside of the zone {zone}"
+        return Problem(index, "Invalid", f"{path}.dnsName: {message}; {OTHER_PREFIX}", slot)
     return DesiredRecord(index, zone, record, labels)
+
+
+def _supported(endpoint: Endpoint, rules: Rules) -> None:
+    """A record that is served without these would not be the one that was asked for."""
+    if rules.set_identifiers:
+        return
+    if endpoint.set_identifier:
+        message = f"{endpoint.set_identifier[:80]!r}: a name server has one record set of a name and type; remove it"
+        raise _Unsupported("setIdentifier", message)
+    if endpoint.provider_specific:
+        names = ", ".join(setting.name[:80] for setting in endpoint.provider_specific[:MOST_NAMED])
+        raise _Unsupported("providerSpecific", f"{names}: a name server has no such properties; remove them")
 
 
 def _name(endpoint: Endpoint) -> str:
@@ -134,26 +169,28 @@ def _record(slot: Slot, endpoint: Endpoint, rules: Rules) -> Record:
         raise _Invalid("recordTTL", f"{endpoint.record_ttl} is not from 0 to {LONGEST_TTL}")
     ttl = max(endpoint.record_ttl, rules.min_ttl) if endpoint.record_ttl else 0
     known = sorted((setting.name, setting.value) for setting in endpoint.provider_specific)
-    properties = tuple(known) if rules.set_identifiers else ()
-    return Record(name, type_, _targets(type_, endpoint.targets), ttl, identifier, properties)
+    targets = _targets(type_, endpoint.targets)
+    spelled = spellings(type_, targets) if type_ == "TXT" else ()
+    return Record(name, type_, tuple(sorted(targets)), ttl, identifier, tuple(known), spelled)
 
 
-def _targets(type_: str, targets: tuple[str, ...]) -> tuple[str, ...]:
+def _targets(type_: str, targets: tuple[str, ...]) -> dict[str, str]:
+    """In canonical form, each with how it is written."""
     if not targets:
         raise _Invalid("targets", "must not be empty")
     if len(targets) > MOST_TARGETS:
         raise _Invalid("targets", f"has {len(targets)} entries; at most {MOST_TARGETS} fit in an answer")
     if type_ in SINGLE and len(set(targets)) > 1:
         raise _Invalid("targets", f"a {type_} has one target, and here are {len(targets)}")
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for number, target in enumerate(targets):
         try:
-            found[canonical(type_, target)] = None
+            found[canonical(type_, target)] = target
         except BadTarget as error:
             raise _Invalid(f"targets[{number}]", str(error)) from None
     if (size := sum(map(size_of, found))) > MOST_BYTES:
         raise _Invalid("targets", f"have {size} bytes together; at most {MOST_BYTES} fit in an answer")
-    return tuple(sorted(found))
+    return found
 
 
 def size_of(target: str) -> int:

@@ -10,6 +10,8 @@ from seamark_runtime.api.meta import Key
 
 FINALIZER = "externaldns.k8s.io/records"
 ZONES = "externaldns.k8s.io/zones"  # the annotation with the zones in which there may be records of the object
+ANSWERED_OTHERWISE, NO_RESPONSE, NO_NAME_SERVER = "AnsweredOtherwise", "NoResponse", "NoNameServer"
+NOT_COMPARABLE, NOT_QUERIED = "NotComparable", "NotQueried"
 PROGRAMMED, PENDING, ROW_FAILED, NOT_ACCEPTED = "Programmed", "Pending", "Failed", "NotAccepted"
 LONGEST_MESSAGE = 256  # of the message of one record
 CRD = "crd"  # the source of DNSEndpoints
@@ -54,6 +56,7 @@ class ZoneReport:
     - `known`: the server has been read since our start. `fresh`: it has confirmed its content lately.
     - `gone`: nothing of the object is left there, except what other objects want.
     - `trouble`: why the zone can't be read or written; the server's error.
+    - `confirmed`: when the server last confirmed its content, if that is not lately.
     """
 
     uid: str
@@ -64,6 +67,7 @@ class ZoneReport:
     fresh: bool
     gone: bool
     trouble: str = ""
+    confirmed: str = ""
 
 
 def remembered_zones(endpoint: DNSEndpoint) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ EVERYTHING = ""  # the one value of an index of all
 class SpecReader:
     """What each DNSEndpoint desires, parsed once for each spec: the present one, and the one before it.
 
-    The result depends on the spec and the rules alone; that it is kept has no effect but that it costs less.
+    The result depends on the spec and the rules alone, so it is no memory: without what is kept, results are the same
+    and take longer. The index keeps it (`keep`), once per change of the object; decisions only read it (`desired`).
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -34,15 +35,22 @@ class SpecReader:
         self._read: dict[Key, tuple[tuple[DNSEndpointSpec, DesiredRecords], ...]] = {}
 
     def desired(self, endpoint: DNSEndpoint) -> DesiredRecords:
-        known = self._read.get(endpoint.key, ())
-        for spec, found in known:
-            if spec is endpoint.spec or spec == endpoint.spec:
-                return found
+        """Changes nothing."""
+        found = self._kept(endpoint)
+        return found if found is not None else desired_records(endpoint.spec.endpoints, self._rules)
+
+    def keep(self, endpoint: DNSEndpoint) -> DesiredRecords:
+        if (found := self._kept(endpoint)) is not None:
+            return found
         if len(self._read) >= MOST_READ:
             self._read.clear()
         found = desired_records(endpoint.spec.endpoints, self._rules)
-        self._read[endpoint.key] = ((endpoint.spec, found), *known[:1])
+        self._read[endpoint.key] = ((endpoint.spec, found), *self._read.get(endpoint.key, ())[:1])
         return found
+
+    def _kept(self, endpoint: DNSEndpoint) -> DesiredRecords | None:
+        known = self._read.get(endpoint.key, ())
+        return next((found for spec, found in known if spec is endpoint.spec or spec == endpoint.spec), None)
 
     def forget(self, key: Key) -> None:
         self._read.pop(key, None)
@@ -89,7 +97,7 @@ class Indexes:
 
     def zones_of(self, endpoint: DNSEndpoint) -> Iterable[str]:
         known = [zone for zone in remembered_zones(endpoint) if zone in self._rules.zones]
-        return dict.fromkeys([*self._specs.desired(endpoint).zones, *known])
+        return dict.fromkeys([*self._specs.keep(endpoint).zones, *known])
 
     def zones_of_other(self, source: SourceKind, obj: Object) -> Iterable[str]:
         found = dict.fromkeys(zone for name in names_of(source, obj) if (zone := self._zone_of(name)) is not None)

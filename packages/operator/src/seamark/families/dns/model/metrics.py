@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client import Counter, Gauge
@@ -41,8 +41,9 @@ class DnsMetrics:
     - `source_*`: what objects desire. `registry_*`: what the name servers hold. `verified`: desired, and held.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
         names = "external_dns_"
+        self._now = now  # seconds since 1970
         self.source = Gauge(f"{names}source_endpoints_total", "Records that objects desire", registry=None)
         self.source_records = Gauge(f"{names}source_records", "The same by type", ["record_type"], registry=None)
         self.registry = Gauge(f"{names}registry_endpoints_total", "Records on the name servers", registry=None)
@@ -77,13 +78,13 @@ class DnsMetrics:
         return (*(value for value in vars(self).values() if isinstance(value, Counter | Gauge)), *self.by_type.values())
 
     def synced(self) -> None:
-        now = time.time()
+        now = self._now()
         self.last_sync.set(now)
         self.last_reconcile.set(now)
         self.soft_errors.set(0)
 
     def failed(self) -> None:
-        self.last_reconcile.set(time.time())
+        self.last_reconcile.set(self._now())
         self.soft_errors.inc()
         self.errors.inc()
 

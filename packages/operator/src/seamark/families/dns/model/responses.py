@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
+from seamark.families.dns.model.adjustments import Forms, forms_of
 from seamark.families.dns.model.expiring import Expiring, Pauses
-from seamark.providers.dns.model import Change, Content, Record
+from seamark.families.dns.model.lookups import Lookups
+from seamark.providers.dns.model import Change, Content, QueryResults, Record
 from seamark_runtime.source import Facts, Fresh, Stale
 
 MOST_REFUSALS = 10_000
@@ -20,7 +22,7 @@ REFUSED = Pauses(first=1.0, most=60.0)  # of a change that is tried again alone
 LONGEST_SHARE = 10.0  # many refused changes are tried again more slowly, so many times at most
 
 Refusals = Mapping[Change, str]  # changes that the server refused, with its error
-Adjusted = Expiring[Record, Record | None]  # records as the provider adjusts them; None: it does not take them
+Adjusted = Expiring[Record, Forms]  # records as the provider adjusts them
 
 
 class Responses:
@@ -30,13 +32,19 @@ class Responses:
     - `refusals`: what the server refused, until it takes it. A refusal expires: then the change is due for a retry.
     - `adjustments`: how many answers of the provider there were; the answers themselves are in `adjusted`. They
       expire, too: then the provider is asked again, whether it took the record or not.
+    - `asked`: how often the authoritative name servers were asked; what they answered is in `lookups`.
     """
 
-    def __init__(self, shelf_life: float, *, adjusts: bool) -> None:
+    def __init__(self, shelf_life: float, *, adjusts: bool, asking: float = float("inf")) -> None:
+        """`asking`: seconds between two questions about a record to its name servers."""
         self.contents: Facts[str, Content] = Facts("zone contents")
         self.refusals: Facts[str, Refusals] = Facts("refused records")
         self.adjustments: Facts[str, int] = Facts("adjusted records")
+        self.queried: Facts[str, int] = Facts("answers of name servers")
         self._shelf_life = shelf_life
+        self._asking = asking
+        self._lookups: dict[str, Lookups] = {}
+        self._confirmed: dict[str, str] = {}  # by zone, when the server confirmed its content, for people
         self._adjusts = adjusts
         self._adjusted: dict[str, Adjusted] = {}
         self._refused: dict[str, Expiring[Change, str]] = {}
@@ -53,10 +61,24 @@ class Responses:
         """None where the provider takes records as they are."""
         return self._adjusted.setdefault(zone, Expiring(MOST_ADJUSTED)) if self._adjusts else None
 
+    def lookups(self, zone: str) -> Lookups:
+        return self._lookups.setdefault(zone, Lookups(self._asking))
+
+    def confirmed(self, zone: str) -> str:
+        """When the server last confirmed what it holds; empty if it has not yet."""
+        return self._confirmed.get(zone, "")
+
     # ---- written when a call has ended
 
-    def confirm(self, zone: str, content: Content, now: float) -> bool:
+    def answered(self, zone: str, records: Sequence[Record], found: QueryResults, now: float, moment: str) -> None:
+        """The authoritative name servers were asked."""
+        self.lookups(zone).answered(records, found, now, moment)
+        known = self.queried.get(zone, now)
+        self.queried.put(zone, known.value + 1 if isinstance(known, Fresh) else 1)
+
+    def confirm(self, zone: str, content: Content, now: float, moment: str = "") -> bool:
         """The server holds this now. Returns whether that is new."""
+        self._confirmed[zone] = moment
         known = self.contents.get(zone, now)
         same = isinstance(known, Fresh) and known.value is content
         # At rest a confirmation requeues nothing, unless the last one is old.
@@ -65,13 +87,11 @@ class Responses:
         return not same
 
     def adjust(self, zone: str, records: Sequence[Record], answers: Sequence[Record], now: float) -> None:
-        """Answers have no order: they are matched by the record that they are about."""
-        adjusted, by_slot = self.adjusted(zone), {record.slot: record for record in answers}
+        adjusted = self.adjusted(zone)
         if adjusted is None:
             return
-        for record in records:
-            answer = by_slot.get(record.slot)
-            adjusted.put(record, answer, now, refused=answer is None)
+        for record, forms in forms_of(records, answers).items():
+            adjusted.put(record, forms, now, refused=not forms)
         known = self.adjustments.get(zone, now)
         self.adjustments.put(zone, known.value + 1 if isinstance(known, Fresh) else 1)
 
@@ -89,6 +109,9 @@ class Responses:
         self._publish_refusals(zone, known)
 
     # ---- written when time has passed, or the plan has changed
+
+    def forget_lookups(self, zone: str) -> None:
+        self._lookups.pop(zone, None)
 
     def expire(self, zone: str, now: float) -> float:
         """Responses whose time has come count as expired. Returns when the next one expires."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from seamark.families.dns.model.selector import Selector
 from seamark.providers.dns.domains import Domains
 from seamark.providers.dns.txt import Names, Values
 
@@ -13,42 +14,6 @@ class Policy(enum.StrEnum):
     SYNC = "sync"
     UPSERT_ONLY = "upsert-only"  # nothing is deleted
     CREATE_ONLY = "create-only"  # nothing is changed or deleted
-
-
-@dataclass(frozen=True)
-class Selector:
-    """`a=b,c!=d,e,!f`: all must hold."""
-
-    terms: tuple[tuple[str, str, str], ...] = ()
-
-    @staticmethod
-    def parse(text: str) -> Selector:
-        terms = []
-        for part in filter(None, (part.strip() for part in text.split(","))):
-            for sign in ("!=", "==", "="):
-                name, found, value = part.partition(sign)
-                if found:
-                    terms.append((name.strip(), "!=" if sign == "!=" else "=", value.strip()))
-                    break
-            else:
-                terms.append((part.lstrip("!").strip(), "absent" if part.startswith("!") else "present", ""))
-        return Selector(tuple(terms))
-
-    def match(self, values: dict[str, str] | None) -> bool:
-        known = values or {}
-        return all(_holds(known, name, sign, value) for name, sign, value in self.terms)
-
-
-def _holds(known: dict[str, str], name: str, sign: str, value: str) -> bool:
-    match sign:
-        case "=":
-            return known.get(name) == value
-        case "!=":
-            return known.get(name) != value
-        case "present":
-            return name in known
-        case _:
-            return name not in known
 
 
 @dataclass(frozen=True)
@@ -74,6 +39,7 @@ class Rules:
     update_status: bool = True
     shared_names: bool = False  # objects of several namespaces may have records at one name
     hold: float = 600.0  # seconds for which a name stays its namespace's after the last object there is gone
+    sweep_grace: float = 0.0  # seconds for which records stay whose object is gone without a deletion
     create_ptr: bool = False  # a PTR record for each address of a Service, Ingress, Gateway or route
     empty_deletes: bool = False  # also of a source that never had an object, leftovers are deleted
 

@@ -77,7 +77,8 @@ async def _listed(client: Client, kind: type[T], namespace: str = "") -> list[T]
 
 async def _zone(provider: Provider, rules: Rules, zone: str, subjects: Sequence[Subject]) -> list[Planned]:
     content = await provider.read(zone)
-    plan = ZonePlan(zone, replace(rules, hold=0.0))  # which names were released lately is known to the operator alone
+    # Which names were released lately, and which objects are gone, is known to the operator alone.
+    plan = ZonePlan(zone, replace(rules, hold=0.0, sweep_grace=0.0))
     populated = rules.sources if rules.empty_deletes else frozenset(subject.ref.source for subject in subjects)
     responses = Responses(float("inf"), adjusts=provider.adjusts)
     plan.adjusted = responses.adjusted(zone)

@@ -97,6 +97,7 @@ class Name:
     - `waiting`: claims that get nothing before the name has been free for a while.
     - `reserved`: this is the name of another record's ownership record.
     - `in_the_way`: by type, what is where the ownership record of a claim would be.
+    - `shared`: types of which `other_owner` has the ownership record that a claim here would need.
     """
 
     name: str
@@ -112,6 +113,8 @@ class Name:
     waiting: frozenset[tuple[Ref, int]] = frozenset()
     reserved: Reserved | None = None
     in_the_way: Mapping[str, InTheWay] = field(default_factory=dict)
+    other_owner: str | None = None
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

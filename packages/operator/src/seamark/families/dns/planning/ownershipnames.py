@@ -42,9 +42,21 @@ class OwnershipNames:
         """By type: where the ownership records of claims at this name would be that have none yet."""
         if self.rules.registry != "txt":
             return {}
-        owned = {slot[1] for slot in self.registry.at(name)}
+        owned = self.registry.types_owned(name)
         types = {claim.record.type for claim in claims} - owned
         return {type_: self.rules.names.of(name, type_) for type_ in types}
+
+    def other_owner(self, name: str) -> str | None:
+        """The name whose records have their ownership records where those of this name are."""
+        return self.rules.names.other_owner(name) if self.rules.registry == "txt" else None
+
+    def shared(self, name: str, other: str | None, claims: Iterable[Claim]) -> frozenset[str]:
+        """The types of which the other name has the ownership record. `claims` are at that name: of two new ones
+        the wildcard is served."""
+        if other is None:
+            return frozenset()
+        claimed = {claim.record.type for claim in claims} if other.startswith("*.") else set[str]()
+        return frozenset(claimed | {slot[1] for slot in self.registry.at(other)})
 
     def in_the_way(self, at: str, content: Content) -> InTheWay | None:
         """The record at this name beside which there can't be an ownership record."""

@@ -18,15 +18,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from seamark.families.dns.model.adjustments import Forms
 from seamark.families.dns.model.desired import MOST_BYTES, SINGLE, size_of
 from seamark.families.dns.model.entries import Ref
 from seamark.families.dns.model.rules import Policy, Rules
 from seamark.families.dns.planning.claims import EXCLUSIVE, Claim, Decision, Name, NamePlan, display_name
+from seamark.families.dns.planning.forms import FormsAtName
 from seamark.families.dns.planning.granting import Granting
 from seamark.families.dns.planning.registry import Owned, Ownership, Registry
 from seamark.providers.dns.model import Change, Part, Record, Slot
-from seamark.providers.dns.txt import RESOURCE
+from seamark.providers.dns.txt import PROPERTIES, RESOURCE, property_names
 
 LONGEST_OWNER = 63  # characters of another owner's id that are shown
 
@@ -42,8 +45,10 @@ class Planner:
         planning = _Planning(name, self._rules, self._registry)
         granted, planning.decisions = Granting(name, self._rules).granted()
         lingering = self._lingering(name, granted)
-        planning.remove(lingering)
+        undecided = planning.forms.undecided(lingering, granted)
+        planning.remove({slot: ownership for slot, ownership in lingering.items() if slot not in undecided})
         planning.claimed(granted)
+        planning.remove(planning.forms.former(undecided, self._deletable))
         namespace = granted[0].ref.namespace if granted else None
         return NamePlan(
             tuple(_changes(planning.parts)), planning.decisions, lingering, tuple(planning.to_adjust), namespace
@@ -82,6 +87,7 @@ class _Planning:
         self._untyped = [slot for slot, ownership in name.owned.items() if ownership is older]
         self._older_goes = False
         self._staying: Counter[str] = Counter()  # records that stay, by type; filled before claims are judged
+        self.forms = FormsAtName(name, rules)
 
     def remove(self, going: Owned) -> None:
         if self._rules.policy is not Policy.SYNC:
@@ -108,6 +114,7 @@ class _Planning:
 
     def claimed(self, granted: Sequence[Claim]) -> None:
         owned, decisions = self._name.owned, self.decisions
+        self.forms.expect(granted)
         slots: dict[Slot, list[Claim]] = {}
         for claim in self._not_reserved(granted):
             slots.setdefault(claim.record.slot, []).append(claim)
@@ -115,13 +122,16 @@ class _Planning:
         if alone and len(slots) > len(alone):
             other = next(claims[0] for slot, claims in slots.items() if slot[1] != "CNAME")
             for slot in alone:
+                self.forms.forget(slot)
                 for claim in slots.pop(slot):
                     owner = display_name(other.ref, claim.ref)
                     self._refuse(claim, f"a CNAME can't be beside the {other.record.type} record of {owner}")
                 if slot in owned and self._rules.ours(owned[slot].owner):
                     self.remove({slot: owned[slot]})
         going = {slot for slot, parts in self.parts.items() if parts and parts[0].after is None}
-        self._staying = Counter(slot[1] for slot in self._standing if slot not in going)
+        self._staying = Counter(
+            slot[1] for slot in self._standing if slot not in going and not self.forms.replaceable(slot)
+        )
         for slot, competing in slots.items():
             winners = self._fitting(self._winners(competing, owned.get(slot)))
             winning = {claim.id for claim in winners}
@@ -200,20 +210,35 @@ class _Planning:
             return refusal
         if not all(claim.settled for claim in winners):
             return Decision(slot, reason="Waiting", message="the object is not marked yet")
-        wanted = self._adjusted(_merged(winners))
-        if isinstance(wanted, Decision):
-            return wanted
-        parts = self._difference(wanted, standing, ownership, winners)
-        if not parts:
-            return Decision(slot, in_place=True)
-        if standing is not None and self._rules.policy is Policy.CREATE_ONLY:
-            message = f"{wanted} is there with other content, and the policy create-only changes nothing"
-            return Decision(slot, reason="Policy", message=message)
-        self.parts[slot] = parts
-        return Decision(slot)
+        forms = self._adjusted(_merged(winners))
+        if isinstance(forms, Decision):
+            return forms
+        self.forms.known(slot, forms)
+        return self._formed(forms, winners)
+
+    def _formed(self, forms: Sequence[Record], winners: Sequence[Claim]) -> Decision:
+        """What a claim becomes at the provider: itself, or records of other types, each with its ownership record."""
+        decision = Decision(forms[0].slot, in_place=True)
+        planned: dict[Slot, tuple[Part, ...]] = {}
+        for form in forms:
+            standing, ownership = self._standing.get(form.slot), self._name.owned.get(form.slot)
+            if form.slot != winners[0].record.slot and (refusal := self._refused(form.slot, standing, ownership)):
+                return refusal
+            parts = self._difference(form, standing, ownership, winners)
+            if parts and standing is not None and self._rules.policy is Policy.CREATE_ONLY:
+                message = f"{form} is there with other content, and the policy create-only changes nothing"
+                return Decision(form.slot, reason="Policy", message=message)
+            if parts:
+                planned[form.slot] = parts
+        self.parts |= planned
+        return Decision(next(iter(planned))) if planned else decision
 
     def _refused(self, slot: Slot, standing: Record | None, ownership: Ownership | None) -> Decision | None:
         """Why this record can't be ours; None when it can."""
+        if slot[1] in self._name.shared and ownership is None:
+            pair = " and ".join(sorted((slot[0], self._name.other_owner or "")))
+            shared = f"{pair} would have the same ownership record; choose another name"
+            return Decision(slot, reason="Conflict", message=f"{shared} or another wildcard replacement")
         if foreign := self._foreign(slot, standing, ownership):
             return Decision(slot, reason="NotOwned", message=foreign)
         other = self._name.in_the_way.get(slot[1])
@@ -222,40 +247,49 @@ class _Planning:
         message = f"the ownership record of {slot[0]} {slot[1]} can't be beside {other.record}; choose another name"
         return Decision(slot, reason="Conflict" if other.ours else "NotOwned", message=message)
 
-    def _adjusted(self, wanted: Record) -> Record | Decision:
+    def _adjusted(self, wanted: Record) -> Forms | Decision:
         """As adjusted by the provider, or why that is not known."""
         known = self._name.adjusted
         if known is None:
-            return wanted
+            return (wanted,)
         if wanted not in known or wanted in known.expired:
             self.to_adjust.append(wanted)
         if wanted not in known:
             return Decision(wanted.slot, reason="Waiting", message="the provider has not been asked yet")
         found = known[wanted]
         message = f"the provider does not take {wanted}"
-        return found if found is not None else Decision(wanted.slot, reason="Refused", message=message)
+        return found or Decision(wanted.slot, reason="Refused", message=message)
 
     def _difference(
         self, wanted: Record, standing: Record | None, ownership: Ownership | None, winners: Sequence[Claim]
     ) -> tuple[Part, ...]:
+        named = frozenset(name for name, _ in wanted.properties)
+        exact = self._name.adjusted is not None  # a provider that adjusts records has added its own properties then
+        standing_names = {name for name, _ in standing.properties} if standing is not None else set[str]()
+        noted = ownership.properties if ownership is not None else frozenset[str]()
+        known = named | standing_names if exact else noted
+        removed = frozenset((known - named) & standing_names)
         same = standing is not None and (
             standing.targets == wanted.targets
             and wanted.ttl in (0, standing.ttl)
             and set(wanted.properties) <= set(standing.properties)  # a provider may add its own
+            and not removed
         )
         if self._rules.registry != "txt":
-            return () if same else (Part(standing, wanted),)
+            return () if same else (Part(standing, wanted, removed),)
         holders = {claim.ref.resource for claim in winners}
         owner_stands = ownership is not None and ownership.owner == self._rules.owner
-        if same and owner_stands and ownership is not None and ownership.resource in holders:
+        if same and owner_stands and ownership is not None and ownership.resource in holders and named <= known:
             return ()
         labels = {**dict(winners[0].labels), RESOURCE: winners[0].ref.resource}
         if ownership is not None and ownership.resource in holders:
             labels[RESOURCE] = ownership.resource
-        own = self._registry.parts(wanted.slot, ownership, labels)
+        if not exact and (names := property_names(named | (known & standing_names))):
+            labels[PROPERTIES] = names
+        own = self._registry.parts(wanted.slot, ownership, labels, wanted.properties)
         if own:
             own = (*own, *self._without_older((wanted.slot,)))  # the new one takes its place
-        return own if same else (Part(standing, wanted), *own)
+        return own if same else (Part(standing, wanted, removed), *own)
 
     def _foreign(self, slot: Slot, standing: Record | None, ownership: Ownership | None) -> str:
         """Why this record can't be ours; empty when it can."""
@@ -277,7 +311,8 @@ def _merged(winners: Sequence[Claim]) -> Record:
     if len(winners) == 1:
         return first
     targets = tuple(sorted({target for claim in winners for target in claim.record.targets}))
-    return Record(first.name, first.type, targets, first.ttl, first.set_identifier, first.properties)
+    spelled = tuple(sorted({pair for claim in winners for pair in claim.record.spelled}))
+    return replace(first, targets=targets, spelled=spelled)
 
 
 def _changes(planned: Mapping[Slot, tuple[Part, ...]]) -> list[Change]:

@@ -8,12 +8,14 @@ from itertools import islice
 from typing import Any
 
 from seamark.families.dns.model.desired import CUTS
-from seamark.families.dns.model.entries import Ref
+from seamark.families.dns.model.entries import CRD, Ref
 from seamark.families.dns.model.responses import Adjusted
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.planning.claims import Claim, Name, NamePlan, ObjectClaims
 from seamark.families.dns.planning.cuts import AtName, Cuts
 from seamark.families.dns.planning.dependents import Dependents
+from seamark.families.dns.planning.forms import ALIASED
+from seamark.families.dns.planning.orphans import Orphans
 from seamark.families.dns.planning.ownershipnames import OwnershipNames
 from seamark.families.dns.planning.plan import Planner
 from seamark.families.dns.planning.registry import Owned, Ownership, Registry
@@ -33,6 +35,8 @@ class ZonePlan:
     - At most `most` names are planned by one `follow`, so that a large change delays other work only briefly. A name
       in the `backlog` has no plan: its former plan is void.
     - A name that was released lately is kept for its namespace: until `next_end` nothing changes by itself.
+    - What an object had that is gone, without having been deleted in our sight, is kept for the rules' grace; what one
+      has that can't be read, until it is readable or gone.
     - Of a source that is not `populated`, nothing is deleted: one that is empty from the start may be the wrong one.
     """
 
@@ -46,7 +50,10 @@ class ZonePlan:
         self._tenancy = Tenancy(rules)
         self._cuts = Cuts(zone, rules)
         self._dependents = Dependents()
+        self._orphans = Orphans(rules.sweep_grace)
         self._populated: frozenset[str] = frozenset()
+        self.unreadable: frozenset[Ref] = frozenset()  # objects that exist and can't be read; set before `follow`
+        self._not_read: frozenset[Ref] = frozenset()  # the same, as of the last `follow`
         self.adjusted: Adjusted | None = None  # None where the provider takes records as they are
         self.to_adjust: dict[str, tuple[Record, ...]] = {}  # by name, what the provider has to adjust first
         self._objects: dict[Ref, ObjectClaims] = {}
@@ -68,8 +75,8 @@ class ZonePlan:
 
     @property
     def next_end(self) -> float:
-        """When names become free by themselves."""
-        return self._tenancy.next_end
+        """When names become free by themselves, and what objects had that are gone is deleted."""
+        return min(self._tenancy.next_end, self._orphans.next_end)
 
     def name(self, name: str) -> NamePlan:
         return self._names.get(name, NOTHING)
@@ -90,7 +97,7 @@ class ZonePlan:
     ) -> dict[str, None]:
         """These objects have changed, and this is what the server holds. Returns the names that were planned anew."""
         freed = self._tenancy.pass_time(now, known=content is not None)
-        touched = dict.fromkeys(freed)
+        touched = dict.fromkeys([*freed, *self._swept(now)])
         for ref, claimed in changed.items():
             touched.update(dict.fromkeys(self._replace(ref, claimed)))
         if content is not None:
@@ -98,10 +105,12 @@ class ZonePlan:
         if populated != self._populated:
             self._populated = populated
             touched.update(dict.fromkeys(self.registry.names()))
+        touched.update(dict.fromkeys(self._read_otherwise()))
         touched.update(dict.fromkeys(self._adjusted_anew()))
         for name in list(touched):
             if (given_up := self._note_holder(name)) is not None:
                 touched[given_up] = None
+        touched.update(dict.fromkeys(filter(None, map(self._ownership_names.other_owner, list(touched)))))
         for name in list(touched):
             if not is_wildcard(name) or self._note_wildcard(name):
                 touched.update(dict.fromkeys(self._dependents.planned_by(name)))
@@ -156,8 +165,12 @@ class ZonePlan:
                 yield from self._count(claimed, sign)
         if after is not None:
             self._objects[ref] = after
+            if self._orphans.found(ref.resource):
+                yield from [slot[0] for slot in self.registry.of(ref.resource)]
         else:
             del self._objects[ref]
+            if ref.source != CRD and ref not in self.unreadable:
+                self._orphans.deleted(ref.resource)  # without a finalizer its deletion is all there is to see
 
     def _count(self, claimed: ObjectClaims, sign: int) -> Iterator[str]:
         ref = claimed.ref
@@ -182,6 +195,18 @@ class ZonePlan:
             if not deleting:
                 del self._deleting[slot[0]]
             yield slot[0]
+
+    def _read_otherwise(self) -> Iterator[str]:
+        """The names of records of objects that can't be read any more, or are not unreadable any more."""
+        before, self._not_read = self._not_read, self.unreadable
+        for ref in before ^ self.unreadable:
+            self._orphans.found(ref.resource)
+            yield from [slot[0] for slot in self.registry.of(ref.resource)]
+
+    def _swept(self, now: float) -> list[str]:
+        """The names of records whose grace is over."""
+        self._orphans.forget(lambda resource: not any(True for _ in self.registry.of(resource)))
+        return [slot[0] for resource in self._orphans.pass_time(now) for slot in self.registry.of(resource)]
 
     # ---- what the server holds
 
@@ -273,8 +298,11 @@ class ZonePlan:
         covered = not (self._rules.shared_names or records or owned or self._tenancy.kept_for(name))
         delegates = self._cuts.active and any(claim.record.type in CUTS for claim in claims)
         entitled = {claim.id for claim in self._tenancy.entitled(name, claims, owned)}
+        other = self._ownership_names.other_owner(name)
         above = (*self._wildcards.above(name), *self._host(name)) if covered and claims else ()
-        self._dependents.note(name, (*ownership_names.values(), *((about[0],) if about else ()), *above))
+        self._dependents.note(
+            name, (*ownership_names.values(), *((about[0],) if about else ()), *above, *((other,) if other else ()))
+        )
         found = {type_: self._ownership_names.in_the_way(at, content) for type_, at in ownership_names.items()}
         return Name(
             name,
@@ -290,6 +318,8 @@ class ZonePlan:
             waiting=frozenset(claim.id for claim in claims if claim.id not in entitled),
             reserved=self._ownership_names.reserved(about, self._claims_at(about[0]) if about else ()),
             in_the_way={type_: record for type_, record in found.items() if record is not None},
+            other_owner=other,
+            shared=self._ownership_names.shared(name, other, self._claims_at(other) if other else ()),
         )
 
     def _owned(self, name: str, content: Content) -> Owned:
@@ -309,11 +339,18 @@ class ZonePlan:
 
     def _is_kept(self, slot: Slot, resource: str) -> bool:
         ref = Ref.parse(resource)
-        return self._is_held(slot, ref) or (ref is not None and ref.source not in self._populated)
+        if self._is_held(slot, ref) or (ref is not None and ref.source not in self._populated):
+            return True
+        if ref in self.unreadable:
+            return True
+        return ref is not None and ref not in self._objects and self._orphans.kept(resource)
 
     def _is_held(self, slot: Slot, ref: Ref | None) -> bool:
         """Because of an object that is hidden, not marked yet or invalid."""
-        return slot in self._held_slots or (ref is not None and ref in self._held_refs)
+        forms = ALIASED if self.adjusted is not None and slot[1] in ALIASED else (slot[1],)
+        if any((slot[0], type_, slot[2]) in self._held_slots for type_ in forms):
+            return True
+        return ref is not None and ref in self._held_refs
 
 
 def _count(tally: Tally[Any], what: Hashable, by: int) -> None:

@@ -24,7 +24,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
 
 def _controller(source: SourceKind, rules: Rules) -> Controller[Seen]:
     def observe(_view: View, obj: Any, _results: Results) -> Seen | None:
-        found = () if hidden(obj, rules) else tuple(problems(source, obj))
+        found = () if hidden(obj, rules) else tuple(problems(source, obj, properties=rules.set_identifiers))
         return Seen(found) if found else None
 
     return Controller(

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from seamark.families.dns.zone.state import Adjust, Changeset, Read, Trouble, Update
-from seamark.providers.dns.model import Change
+from seamark.families.dns.zone.state import DEADLINES, Adjust, Ask, Changeset, Deadlines, Read, Trouble, Update
+from seamark.providers.dns.model import Change, NoResponse
 from seamark_runtime.calls import Call, Failed, Results
 
-READ_TIMEOUT, UPDATE_TIMEOUT = 60.0, 120.0
+ASK_TIMEOUT = 60.0
 SOONEST, SLOWEST = 10.0, 30.0  # the longest pause before a server that fails is asked again, by how often it is read
 
 
 def trouble(changeset: Changeset, results: Results) -> Trouble:
-    asking = (read(changeset.zone, changeset.every), *adjusting(changeset))
-    for call in (*asking, *updating(changeset)):
+    reading = (reading_zone(changeset), *adjusting(changeset))
+    for call in (*reading, *updating(changeset)):
         if isinstance(failed := results.to(call), Failed):
-            return Trouble(failed.message, call in asking)
+            return Trouble(failed.message, call in reading, silent=isinstance(failed.error, NoResponse | None))
     return Trouble()
 
 
-def read(zone: str, every: float) -> Call[None]:
+def reading_zone(changeset: Changeset) -> Call[None]:
+    return read(changeset.zone, changeset.every, changeset.deadlines)
+
+
+def read(zone: str, every: float, deadlines: Deadlines = DEADLINES) -> Call[None]:
     return Call(
         target=f"dns {zone} read",
         action=Read(zone),
         every=every,
-        timeout=READ_TIMEOUT,
+        timeout=deadlines.reading,
         slowest=min(SLOWEST, max(SOONEST, every)),
     )
 
@@ -34,7 +38,7 @@ def updating(changeset: Changeset) -> tuple[Call[None], ...]:
         return ()
     zone = changeset.zone
     action = Update(zone, changeset.changes, changeset.serial)
-    return (Call(target=f"dns {zone} update", action=action, timeout=UPDATE_TIMEOUT, slowest=SLOWEST),)
+    return (Call(target=f"dns {zone} update", action=action, timeout=changeset.deadlines.updating, slowest=SLOWEST),)
 
 
 def adjusting(changeset: Changeset) -> tuple[Call[None], ...]:
@@ -42,15 +46,30 @@ def adjusting(changeset: Changeset) -> tuple[Call[None], ...]:
         return ()
     zone = changeset.zone
     action = Adjust(zone, changeset.adjust)
-    return (Call(target=f"dns {zone} adjust", action=action, timeout=READ_TIMEOUT, slowest=SLOWEST),)
+    return (Call(target=f"dns {zone} adjust", action=action, timeout=changeset.deadlines.reading, slowest=SLOWEST),)
 
 
-def retrying(zone: str, change: Change) -> Call[None]:
+def asking(changeset: Changeset) -> tuple[Call[None], ...]:
+    """What the authoritative name servers answer; their silence is an answer, too."""
+    if not changeset.ask:
+        return ()
+    zone = changeset.zone
+    return (
+        Call(
+            target=f"dns {zone} ask",
+            action=Ask(zone, changeset.ask, changeset.asking),
+            timeout=ASK_TIMEOUT,
+            slowest=SLOWEST,
+        ),
+    )
+
+
+def retrying(changeset: Changeset, change: Change) -> Call[None]:
     """A change that was refused before, alone: it holds up no other."""
-    name, type_, identifier = change.slot
+    zone, (name, type_, identifier) = changeset.zone, change.slot
     return Call(
         target=f"dns {zone} update {name} {type_} {identifier}",
         action=Update(zone, (change,), alone=True),
-        timeout=UPDATE_TIMEOUT,
+        timeout=changeset.deadlines.updating,
         slowest=SLOWEST,
     )

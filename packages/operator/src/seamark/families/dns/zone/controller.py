@@ -14,7 +14,7 @@ from seamark.families.dns.zone.state import SeenZone
 from seamark_runtime.api.gatewayshared import GROUP as GATEWAY
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.calls import Results
-from seamark_runtime.controller import CollectionController, Declaration, Output, Reads, Timing
+from seamark_runtime.controller import ChangedOutput, CollectionController, Declaration, Reads, Timing
 from seamark_runtime.view import View
 
 
@@ -35,12 +35,12 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         memory=memory,
         perform=dependencies.perform,
         collectors=dependencies.metrics.collectors,
-        outputs=(Output(dependencies.reports, report, amends=True),),
+        outputs=(ChangedOutput(dependencies.reports, report),),
         reads=Reads(
             kinds=(AddressedNode,) if indexes.reads_nodes else (),
             optional=_optional_kinds(indexes.others),
             indexes=indexes.declared,
-            sources=(responses.contents, responses.refusals, responses.adjustments),
+            sources=(responses.contents, responses.refusals, responses.adjustments, responses.queried),
         ),
         timing=Timing(spacing=options.intervals.spacing),
     )

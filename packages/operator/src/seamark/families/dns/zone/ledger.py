@@ -8,17 +8,19 @@ from itertools import islice
 from typing import NamedTuple
 
 from seamark.families.dns.model.entries import Ref
+from seamark.families.dns.model.lookups import NOT_QUERIED, Lookups, Shown, Standing
 from seamark.families.dns.model.metrics import ZoneCounts
 from seamark.families.dns.model.responses import Adjusted, Refusals
 from seamark.families.dns.model.rules import Rules
-from seamark.families.dns.planning.claims import ObjectClaims
+from seamark.families.dns.planning.claims import Decision, ObjectClaims
 from seamark.families.dns.planning.subject import Subject
 from seamark.families.dns.planning.zoneplan import AT_ONCE as MOST_PLANNED
 from seamark.families.dns.planning.zoneplan import ZonePlan
 from seamark.families.dns.zone.state import RecordState, SubjectState
-from seamark.providers.dns.model import Content
+from seamark.providers.dns.model import Content, Record
 
 AT_ONCE = 500  # entries that are published by one reconcile
+NOTHING_SHOWN = Shown(Standing.NOT_QUERIED)  # of a record that is not in place
 
 
 class ServerState(NamedTuple):
@@ -27,6 +29,7 @@ class ServerState(NamedTuple):
     known: bool = False
     fresh: bool = False
     trouble: str = ""
+    silence: str = ""  # of its authoritative name servers
 
 
 class Ledger:
@@ -34,16 +37,21 @@ class Ledger:
 
     - `unpublished`: the objects whose entry may have changed. They stay in it until `published`, so that a reconcile
       that fails in between loses nothing.
+    - `_parked`: objects whose records are in place and have not been asked for yet. They have no entry before that.
     - `_planned`: how many names were planned since the last `published`. There is a limit to them, so that `follow`
       changes nothing when it is called again with the same content and no changed objects.
     """
 
-    def __init__(self, zone: str, rules: Rules, adjusted: Adjusted | None = None) -> None:
+    def __init__(
+        self, zone: str, rules: Rules, adjusted: Adjusted | None = None, lookups: Lookups | None = None
+    ) -> None:
         self.zone = zone
         self.plan = ZonePlan(zone, rules)
         self.plan.adjusted = adjusted
         self.subjects: dict[Ref, Subject] = {}
         self.unpublished: dict[Ref, None] = {}
+        self.lookups = lookups if lookups is not None else Lookups(float("inf"))
+        self._parked: dict[Ref, None] = {}
         self.desired: Tally[str] = Tally()  # records that objects desire, by type
         self.invalid = 0  # records that could not be right, since the start
         self._planned = 0
@@ -70,12 +78,16 @@ class Ledger:
         planned = self.plan.follow(content, claims, populated, now, MOST_PLANNED - self._planned)
         self._planned += len(planned)
         for name in planned:
+            self.lookups.want(name, self._in_place(name), now)
             self.unpublished.update(self._by_name.get(name, {}))
         if planned:
             self.unpublished.update(self._leaving)
 
     def responded(self, server: ServerState, refusals: Refusals) -> None:
-        """The responses of the server, about the zone or about single records."""
+        """The responses of the server and of its name servers, about the zone or about single records."""
+        for name in list(self.lookups.changed):
+            del self.lookups.changed[name]
+            self.unpublished.update(self._by_name.get(name, {}))
         if server != self._server:
             self._server = server
             self.unpublished.update(dict.fromkeys(self.subjects))
@@ -86,6 +98,32 @@ class Ledger:
                     for part in change.parts:
                         self.unpublished.update(self._by_name.get(part.record.name, {}))
             self.unpublished.update(self._leaving)
+        self._park()
+
+    def _park(self) -> None:
+        """An object with a record that is about to be asked for is published when that has been answered."""
+        for ref in list(self.unpublished):
+            subject = self.subjects.get(ref)
+            if subject is not None and not self._server.silence and self._is_unqueried(subject):
+                del self.unpublished[ref]
+                self._parked[ref] = None
+            else:
+                self._parked.pop(ref, None)
+        if self._server.silence or not self._server.fresh:
+            self.unpublished.update(self._parked)
+            self._parked.clear()
+
+    def _is_unqueried(self, subject: Subject) -> bool:
+        return any(record.decision is not None and record.shown is NOT_QUERIED for record in self._records(subject))
+
+    def _in_place(self, name: str) -> list[Record]:
+        """The records of a name that the server holds as they are wanted."""
+        content = self.plan.content
+        slots = dict.fromkeys(
+            decision.slot for decision in self.plan.name(name).decisions.values() if decision.in_place
+        )
+        found = [content.get(slot) for slot in slots] if content is not None else []
+        return [record for record in found if record is not None]
 
     def published(self, refs: Iterable[Ref]) -> None:
         """The entries about these objects are published; more names may be planned."""
@@ -135,7 +173,15 @@ class Ledger:
                 continue
             decision = self.plan.name(desired.record.name).decisions.get((subject.ref, desired.index))
             change = self.plan.at.get(decision.slot) if decision is not None and not decision.in_place else None
-            yield RecordState(desired.index, decision, self._refusals.get(change) if change is not None else None)
+            refusal = self._refusals.get(change) if change is not None else None
+            yield RecordState(desired.index, decision, refusal, self._shown(decision))
+
+    def _shown(self, decision: Decision | None) -> Shown:
+        """What the name servers answer about a record that is in place."""
+        content = self.plan.content
+        if decision is None or not decision.in_place or content is None:
+            return NOTHING_SHOWN
+        return self.lookups.shown(content.get(decision.slot))
 
     def _left(self, subject: Subject) -> bool:
         """Whether something of it is there, or a record that it names is about to change: that may be of several."""
@@ -166,6 +212,7 @@ class Ledger:
                         del self._by_name[desired.record.name]
         if after is None:
             self.subjects.pop(ref, None)
+            self._parked.pop(ref, None)
             return
         self.subjects[ref] = after
         if before is None or before.desired != after.desired:

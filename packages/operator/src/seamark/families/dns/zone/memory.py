@@ -7,21 +7,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from seamark.families.dns.model.dependencies import Dependencies
-from seamark.families.dns.model.entries import zone_named
+from seamark.families.dns.model.entries import Ref, zone_named
 from seamark.families.dns.model.indexes import EVERYTHING
 from seamark.families.dns.model.responses import Refusals
 from seamark.families.dns.zone.calls import read, trouble
 from seamark.families.dns.zone.ledger import Ledger, ServerState
 from seamark.families.dns.zone.reader import ZoneReader
-from seamark.families.dns.zone.state import Changeset, SeenZone, Trouble
+from seamark.families.dns.zone.state import Changeset, Deadlines, SeenZone, Trouble
 from seamark.families.dns.zone.subjects import EndpointSubjects
 from seamark.providers.dns.model import Change
 from seamark_runtime.api.meta import Key
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Failed, Results
+from seamark_runtime.clock import timestamp
 from seamark_runtime.source import Fresh, Stale
 from seamark_runtime.view import View
 
@@ -42,8 +44,14 @@ class _Zone:
     changeset: Changeset | None = None
     known: bool = False
     fresh: bool = False
+    confirmed: str = ""
     trouble: Trouble = field(default_factory=Trouble)
     requeue_at: float = NEVER
+
+
+def silence_of(zone: _Zone) -> str:
+    silence = zone.ledger.lookups.silence
+    return silence.message if silence is not None else ""
 
 
 class ZoneMemory:
@@ -55,13 +63,16 @@ class ZoneMemory:
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
         self._rules = dependencies.options.rules
-        self._poll = dependencies.options.intervals.poll
+        intervals = dependencies.options.intervals
+        self._poll, self._deadlines = intervals.poll, Deadlines(intervals.reading, intervals.updating)
         self._populated = self._rules.sources if self._rules.empty_deletes else frozenset[str]()
         self._endpoints = EndpointSubjects(self._rules, dependencies.specs)
         self._zones = {zone: self._zone(zone) for zone in self._rules.zones}
 
     def _zone(self, zone: str) -> _Zone:
-        ledger = Ledger(zone, self._rules, self._dependencies.responses.adjusted(zone))
+        responses = self._dependencies.responses
+        responses.forget_lookups(zone)
+        ledger = Ledger(zone, self._rules, responses.adjusted(zone), responses.lookups(zone))
         return _Zone(ledger, ZoneReader(zone, self._rules, self._dependencies.indexes, self._endpoints))
 
     # ---- called by the runtime
@@ -72,18 +83,24 @@ class ZoneMemory:
         ledger = zone.ledger
         fact = view.fact(responses.contents, name)
         view.fact(responses.adjustments, name)  # the answers are read by the plan; a new one requeues the zone
+        view.fact(responses.queried, name)  # as these
         expires = responses.expire(name, view.now)
         content = fact.value if isinstance(fact, Fresh | Stale) else None
         zone.known, zone.fresh = content is not None, isinstance(fact, Fresh)
+        ledger.plan.unreadable = self._unreadable(view)
         ledger.follow(content, zone.reader.changed(view), self._populated_sources(view), view.now)
+        ledger.lookups.pass_time(view.now)
         competing, foreign = self._dependencies.competing, ledger.plan.registry.foreign
         competing.seen_outside(view, key, f"in the zone {name or '.'}", foreign)
         refusals = self._refusals(view, ledger)
         if zone.changeset is None or not ledger.plan.backlog:
             zone.changeset = self._changeset(zone, refusals, results)
-        zone.trouble = trouble(zone.changeset, results)
-        ledger.responded(ServerState(zone.known, zone.fresh, zone.trouble.message), refusals)
-        zone.requeue_at = view.now if ledger.more else min(expires, ledger.plan.next_end)
+        zone.changeset = replace(zone.changeset, ask=ledger.lookups.batch, asking=ledger.lookups.number)
+        zone.confirmed = "" if zone.fresh else responses.confirmed(name)
+        zone.trouble = self._trouble(zone, results, view.date)
+        server = ServerState(zone.known, zone.fresh, str(zone.trouble), silence_of(zone))
+        ledger.responded(server, refusals)
+        zone.requeue_at = view.now if ledger.more else min(expires, ledger.plan.next_end, ledger.lookups.next)
         self._dependencies.metrics.planned(name, ledger.counts)
 
     def acknowledge(self, seen: SeenZone, _answers: Answers) -> None:
@@ -102,8 +119,10 @@ class ZoneMemory:
             zone=name,
             known=zone.known,
             fresh=zone.fresh,
+            confirmed=zone.confirmed,
+            silence=silence_of(zone),
             trouble=zone.trouble,
-            changeset=zone.changeset or Changeset(name, self._poll),
+            changeset=zone.changeset or Changeset(name, self._poll, self._deadlines),
             subjects=zone.ledger.publishable(),
         )
 
@@ -112,12 +131,25 @@ class ZoneMemory:
 
     # ---- the steps of `advance`
 
+    def _trouble(self, zone: _Zone, results: Results, date: datetime) -> Trouble:
+        """With the time at which it was first noticed."""
+        assert zone.changeset is not None, "the plan was made before"
+        found = trouble(zone.changeset, results)
+        if not found.message:
+            return found
+        since = zone.trouble.since if zone.trouble.message else timestamp(date)
+        return found._replace(since=since)
+
     def _populated_sources(self, view: View) -> frozenset[str]:
         missing = [name for name in sorted(self._rules.sources) if name not in self._populated]
         found = [name for name in missing if view.by(self._dependencies.indexes.any[name], EVERYTHING)]
         if found:
             self._populated = self._populated | frozenset(found)
         return self._populated
+
+    def _unreadable(self, view: View) -> frozenset[Ref]:
+        kinds = {name: self._dependencies.indexes.any[name].kind for name in sorted(self._rules.sources)}
+        return frozenset(Ref.of(name, key) for name, kind in kinds.items() for key in view.unreadable(kind))
 
     def _refusals(self, view: View, ledger: Ledger) -> Refusals:
         """What the server refused, without changes that are not in the plan any more."""
@@ -136,11 +168,12 @@ class ZoneMemory:
         content = plan.content
         adjust = tuple(record for records in plan.to_adjust.values() for record in records)
         if content is None:
-            return Changeset(name, self._poll, adjust=adjust)
+            return Changeset(name, self._poll, self._deadlines, adjust=adjust)
         unreadable = isinstance(results.to(read(name, self._poll)), Failed)
         return Changeset(
             name,
             self._poll,
+            self._deadlines,
             writable=zone.fresh and not unreadable,
             serial=content.serial,
             changes=tuple(change for change in plan.changes if change not in refusals),

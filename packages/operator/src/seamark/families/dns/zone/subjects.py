@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seamark.api.dns import MOST_SHOWN, DNSEndpoint
-from seamark.families.dns.model.desired import DesiredRecords, desired_records
+from seamark.families.dns.model.desired import DesiredRecords, desired_records, supported
 from seamark.families.dns.model.entries import CRD, FINALIZER, LONGEST_MESSAGE, NOT_ACCEPTED, Ref
 from seamark.families.dns.model.indexes import SpecReader, hidden
 from seamark.families.dns.model.rules import Rules
@@ -80,7 +80,8 @@ def refused_before(endpoint: DNSEndpoint, desired: DesiredRecords) -> frozenset[
 def other_subject(source: SourceKind, obj: Any, addresses: AddressSources, rules: Rules) -> Subject:
     """An object of another kind than DNSEndpoint, by its annotations and status."""
     ref = Ref.of(source.name, obj.key)
-    desired = desired_records(endpoints_of(source, obj, addresses, create_ptr=rules.create_ptr), rules)
+    endpoints = endpoints_of(source, obj, addresses, create_ptr=rules.create_ptr)
+    desired = desired_records(tuple(supported(endpoint, rules) for endpoint in endpoints), rules)
     return Subject(
         ref=ref,
         uid=obj.metadata.uid,
