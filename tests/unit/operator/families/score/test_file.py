@@ -131,7 +131,10 @@ FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     "another version": ({**MINIMAL, "apiVersion": "score.dev/v1"}, "apiVersion: it is 'score.dev/v1'"),
     "a manifest": ({**MINIMAL, "kind": "Workload"}, "kind: a Score file has none"),
     "no name": ({**MINIMAL, "metadata": {}}, "metadata.name: a workload needs a name"),
-    "metadata of one's own": ({**MINIMAL, "metadata": {"name": "a", "team": "x"}}, "metadata.team: a Workload can't"),
+    "an annotation that is a number": (
+        {**MINIMAL, "metadata": {"name": "a", "annotations": {"tier": 3}}},
+        "metadata.annotations.tier: 3 is no text",
+    ),
     "no containers": ({**MINIMAL, "containers": None}, "containers: it must be a map, and is missing"),
     "a field that nobody knows": (main(imagee="a"), "containers.main.imagee: unknown field"),
     "an order of containers": (main(before={"other": {}}), "containers.main.before: an order of containers"),
@@ -143,17 +146,20 @@ FAULTY: dict[str, tuple[dict[str, Any], str]] = {
         "files./a.source: x: No such file",
     ),
     "a target twice": (main(files={"/a": {"target": "/b", "content": ""}}), "in a map the target is the key"),
-    "two probes in one": (
-        main(livenessProbe={"httpGet": {"port": 1, "path": ""}, "exec": {"command": ["a"]}}),
-        "containers.main.livenessProbe: exactly one of",
+    "a probe of nothing": (main(livenessProbe={}), "containers.main.livenessProbe: at least one of"),
+    "two ports with one number": (
+        {**MINIMAL, "service": {"ports": {"http": {"port": 80}, "web": {"port": 80, "protocol": "TCP"}}}},
+        "service.ports.web: it has the number 80",
     ),
+    "an old name in a map": (main(volumes={"/a": {"source": "x", "read_only": True}}), "volumes./a.read_only: unknown"),
+    "an element without a target": (main(files=[{"content": "x"}]), "containers.main.files[0].target: an element"),
     "a port that is none": ({**MINIMAL, "service": {"ports": {"web": {"port": 70000}}}}, "service.ports"),
     "a list of ports": ({**MINIMAL, "service": {"ports": [{"port": 80}]}}, "service.ports: it must be a map"),
     "a quantity": (main(resources={"limits": {"cpu": "zzz"}}), "resources.limits"),
     "a resource without a type": ({**MINIMAL, "resources": {"db": {}}}, "resources"),
-    "a resource's metadata": (
-        {**MINIMAL, "resources": {"db": {"type": "dns", "metadata": {"labels": {}}}}},
-        "resources.db.metadata.labels: unknown field",
+    "an annotation of a resource that is a number": (
+        {**MINIMAL, "resources": {"db": {"type": "dns", "metadata": {"annotations": {"a": 1}}}}},
+        "resources.db.metadata.annotations.a: 1 is no text",
     ),
 }
 
@@ -175,3 +181,36 @@ def test_a_file_that_is_no_yaml_or_not_there_is_an_error_of_one_line(folder: Pat
         read(folder / "other.yaml")
     with pytest.raises(ScoreFileError, match="has 2 documents"):
         converted(folder, "a: 1\n---\nb: 2")
+
+
+def test_metadata_that_kubernetes_has_not_is_kept(folder: Path) -> None:
+    metadata = {"name": "a", "team": "x", "contact": {"rooms": ["n"]}, "annotations": {"k": "v"}}
+    resource = {"type": "dns", "metadata": {"owner": "x", "annotations": {"k": "v"}}}
+    (folder / "score.yaml").write_text(yaml.safe_dump({**MINIMAL, "metadata": metadata, "resources": {"db": resource}}))
+    found = read(folder / "score.yaml")
+    assert found["metadata"] == {"name": "a", "annotations": {"k": "v"}}
+    assert found["spec"]["metadata"] == {"team": "x", "contact": {"rooms": ["n"]}}
+    assert found["spec"]["resources"]["db"]["metadata"] == {"annotations": {"k": "v"}, "extra": {"owner": "x"}}
+
+
+def test_a_probe_may_have_both_handlers(folder: Path) -> None:
+    probe = {"httpGet": {"port": 80, "path": "/", "httpHeaders": []}, "exec": {"command": ["true"]}}
+    (folder / "score.yaml").write_text(yaml.safe_dump(main(readinessProbe=probe)))
+    found = read(folder / "score.yaml")["spec"]["containers"]["main"]["readinessProbe"]
+    assert found == {"httpGet": {"port": 80, "path": "/", "headers": []}, "exec": {"command": ["true"]}}
+
+
+def test_old_forms_of_lists_are_taken(folder: Path) -> None:
+    files = [{"target": "/a", "content": ["one", "two"]}]
+    volumes = [{"target": "/v", "source": "${resources.v}", "read_only": True}]
+    (folder / "score.yaml").write_text(yaml.safe_dump(main(files=files, volumes=volumes)))
+    found = read(folder / "score.yaml")["spec"]["containers"]["main"]
+    assert found["files"] == [{"target": "/a", "content": "one\ntwo"}]
+    assert found["volumes"] == [{"target": "/v", "source": "${resources.v}", "readOnly": True}]
+
+
+def test_kilobytes_are_written_as_kubernetes_has_them(folder: Path) -> None:
+    resources = {"requests": {"memory": "65536K", "cpu": "100m"}, "limits": {"memory": "256Mi"}}
+    (folder / "score.yaml").write_text(yaml.safe_dump(main(resources=resources)))
+    found = read(folder / "score.yaml")["spec"]["containers"]["main"]["resources"]
+    assert found == {"requests": {"memory": "65536k", "cpu": "100m"}, "limits": {"memory": "256Mi"}}

@@ -39,7 +39,10 @@ def seen(variables: dict[str, str], *, outputs: dict[str, str] | None = None, **
         "spec": {"containers": {"main": {"image": "nginx", "variables": variables}}, **resources},
     }
     bound = {"db": Outputs(outputs)} if outputs is not None else {}
-    return Seen(msgspec.convert(manifest, Workload), built_in(), outputs=bound)
+    ref = {"name": "app", "namespace": "default", "uid": "u"}
+    claim = {"spec": {"workloadRef": ref, "key": "db", "type": "postgres"}}
+    claims = {"db": msgspec.convert(claim, ResourceClaim)} if bound else {}
+    return Seen(msgspec.convert(manifest, Workload), built_in(), claims=claims, outputs=bound)
 
 
 def resolved(given: Seen, name: str) -> Any:
@@ -281,8 +284,11 @@ def test_a_claim_of_another_namespace_is_not_the_workloads_whatever_uid_it_names
 
 def test_a_claim_for_a_workload_of_another_namespace_is_refused() -> None:
     provisioner = built_in().provisioner("dns", "")
-    assert "spec.workloadRef.namespace" in provided(claim_in("mallory", of="default"), provisioner).missing
-    assert "workloadRef" not in provided(claim_in("default"), provisioner).missing
+    foreign, own = (
+        provided(each, provisioner, lambda _: None) for each in (claim_in("mallory", of="default"), claim_in("default"))
+    )
+    assert "spec.workloadRef.namespace" in foreign.missing
+    assert "workloadRef" not in own.missing
 
 
 def test_a_service_of_another_namespace_does_not_stand_before_a_gateway_whatever_its_labels_are() -> None:

@@ -10,7 +10,6 @@ import pytest
 from seamark.api.score import Workload, WorkloadExposure
 from seamark.families.score.mirror.reconcile import announce, judge
 from seamark.families.score.mirror.state import Mirrored, Seen
-from seamark.families.score.model.exposures import STATUS_BEFORE, digest
 from seamark.families.score.platform.policy import EndpointPolicy
 from seamark_runtime.apply import Answers
 
@@ -62,6 +61,7 @@ TABLE = {
     "Healthy": ("True", "Succeeded"),
     "Available": ("True", "Succeeded"),
     "Ready": ("True", "Succeeded"),
+    "RuntimeReady": ("True", "Succeeded"),
     "Selecting": ("False", "RuntimeProvisioning"),
     "Provisioning": ("False", "RuntimeProvisioning"),
     "Applying": ("False", "RuntimeProvisioning"),
@@ -116,10 +116,48 @@ def test_the_name_may_also_be_the_reason_of_a_condition_that_is_not_true(name: s
         "an unknown type is no evidence": ((condition("Zorp"),), ("Unknown", "RuntimeProvisioning")),
         "nor does it harm": ((condition("Zorp", "False"), condition("Healthy")), ("True", "Succeeded")),
         "a published endpoint is enough": ((), ("True", "Succeeded")),
+        "a good state may be a reason": ((condition("Zorp", "True", "Available"),), ("True", "Succeeded")),
+        "a reason that contradicts the state": (
+            (condition("RuntimeReady", "True", "Degraded"),),
+            ("Unknown", "RuntimeDegraded"),
+        ),
+        "the runtime's own summary names the reason": (
+            (condition("Ready", "Unknown", "Provisioning"), condition("IngressPending")),
+            ("Unknown", "RuntimeProvisioning"),
+        ),
+        "where its reason is not in the table, another condition does": (
+            (condition("Ready", "False", "NotYet"), condition("IngressPending")),
+            ("False", "NetworkUnavailable"),
+        ),
     }.values(),
 )
 def test_several_conditions_are_summed_up(conditions: tuple[dict[str, Any], ...], expected: tuple[str, str]) -> None:
     assert outcome(judged(*conditions)) == expected
+
+
+def test_a_reason_that_is_not_in_the_table_is_shown_with_its_message() -> None:
+    status = judged(condition("RuntimeReady", "False", "DiskFull", message="no space on node 7"))
+    assert outcome(status) == ("False", "RuntimeDegraded")
+    assert status.conditions[0].message == "DiskFull: no space on node 7"
+    status = judged(condition("Zorp", "False", "DiskFull", message="no space"))
+    assert outcome(status) == ("Unknown", "RuntimeProvisioning")
+    assert status.conditions[0].message.endswith("Zorp=False DiskFull: no space")
+
+
+def test_an_endpoint_that_its_runtime_does_not_call_ready_is_not() -> None:
+    assert outcome(judged(ready=False)) == ("False", "NetworkUnavailable")
+    assert outcome(judged(condition("Available"), ready=False)) == ("False", "NetworkUnavailable")
+    assert outcome(judged(condition("Available"), ready=True)) == ("True", "Succeeded")
+
+
+@pytest.mark.parametrize("url", ["http://a..b", "javascript:alert(1)", "app.example.com:80"])
+def test_a_url_that_is_not_valid_is_named_and_neither_mirrored_nor_ready(url: str) -> None:
+    status = judged(condition("Available"), url=url)
+    assert (status.endpoint, outcome(status)) == (None, ("Unknown", "RuntimeProvisioning"))
+    assert status.conditions[0].message.startswith("The published URL is not valid: ")
+    degraded = judged(condition("Degraded"), url=url)
+    assert outcome(degraded) == ("False", "RuntimeDegraded")
+    assert "The published URL is not valid: " in degraded.conditions[0].message
 
 
 def test_an_endpoint_that_does_not_answer_is_degraded() -> None:
@@ -152,11 +190,9 @@ def test_a_condition_that_has_observed_the_exposure_as_it_is_counts() -> None:
     assert endpoint(status(2), metadata={"generation": 2}) == ("https://new", "True")
 
 
-def test_for_a_runtime_that_publishes_neither_a_changed_status_counts() -> None:
-    before = msgspec.convert({"exposures": [OLD]}, type(exposure({}).status))
-    metadata = {"generation": 2, "annotations": {STATUS_BEFORE: digest(before)}}
-    assert endpoint({"exposures": [OLD]}, metadata=metadata) == ("https://old", "Unknown")
-    assert endpoint({"exposures": [NEW]}, metadata=metadata) == ("https://new", "True")
+def test_a_status_that_names_no_generation_is_about_the_spec_beside_it() -> None:
+    assert endpoint({"exposures": [NEW]}, metadata={"generation": 1}) == ("https://new", "True")
+    assert endpoint({"conditions": [condition("RuntimeReady", reason="Available")]}) == (None, "True")
 
 
 def test_before_the_registrar_has_requested_the_new_generation_no_status_is_an_answer_to_it() -> None:

@@ -1,4 +1,4 @@
-"""Values of a WorkloadPlan that somebody else has written (docs/spec/score/runtime.md, rule 15)."""
+"""Values of a WorkloadPlan by another writer (docs/spec/score/runtime.md, rule 15)."""
 
 from __future__ import annotations
 

@@ -8,11 +8,14 @@ import msgspec
 import pytest
 
 from seamark.api.score import PlanTemplate, WorkloadPlan
-from seamark.families.score.model.planvalues import Unfit, read
+from seamark.families.score.model.planvalues import PlanValues, Unfit, read
 from seamark.families.score.model.quantity import canonical
 from seamark.families.score.model.runtime import GENERATION
+from seamark.families.score.rendering.reconcile import desire
 from seamark.families.score.rendering.render import render as render_values
-from seamark_runtime.api.meta import Object
+from seamark.families.score.rendering.state import Seen
+from seamark_runtime.api.apps import PersistentVolumeClaim
+from seamark_runtime.api.meta import Object, ObjectMeta
 from seamark_runtime.difference import difference
 
 QUANTITIES = {
@@ -134,6 +137,59 @@ def test_a_file_that_is_a_secret_is_mounted_by_reference() -> None:
     assert (mount["name"], mount["mountPath"], mount["subPath"]) == (of_secret["name"], "/key", item["path"])
     alone = render(plan(containers={"main": {"image": "a", "files": files[:1]}}))
     assert sorted(alone) == ["rollout"]
+
+
+@pytest.mark.parametrize("policy", ["Retain", "Orphan", "Delete"])
+def test_a_volume_that_is_to_outlive_its_plan_has_no_owner(policy: str) -> None:
+    volume = {"key": "vol", "source": "app.vol", "size": "1Gi", "deprovisionPolicy": policy}
+    metadata = render(plan(volumes=[volume]))["volume vol"].metadata
+    assert bool(metadata.owner_references) == (policy == "Delete")
+    assert (metadata.labels or {})["score.dev/deprovision-policy"] == policy
+
+
+def held(name: str, policy: str) -> PersistentVolumeClaim:
+    labels = {"score.dev/deprovision-policy": policy} if policy else {}
+    return PersistentVolumeClaim(metadata=ObjectMeta(name=name, namespace="default", labels=labels))
+
+
+def wanted_names(values: PlanValues | None, *volumes: PersistentVolumeClaim) -> set[str]:
+    children = desire(Seen(plan(), values, volumes)).children.values()
+    return {child.metadata.name for child in children if isinstance(child, PersistentVolumeClaim)}
+
+
+def test_of_volumes_that_are_not_needed_any_more_those_stay_that_a_policy_keeps() -> None:
+    volumes = held("a", "Retain"), held("b", "Orphan"), held("c", "Delete"), held("d", "")
+    assert wanted_names(PlanValues(), *volumes) == {"a", "b"}
+
+
+def test_no_volume_is_deleted_because_another_runtime_has_the_plan() -> None:
+    assert wanted_names(None, held("c", "Delete"), held("d", "")) == {"c", "d"}
+
+
+def test_annotations_are_on_pods_and_service_and_the_service_has_the_name_that_was_wanted() -> None:
+    route = {"key": "r", "host": "a.example.com", "path": "/", "port": "80"}
+    annotations = {"prometheus.io/scrape": "true"}
+    rendered = render(plan(annotations=annotations, serviceName="shop", ports=[{"port": 80}], routes=[route]))
+    assert wire(rendered["rollout"])["spec"]["template"]["metadata"]["annotations"] == annotations
+    service = rendered["service"].metadata
+    assert service.name == "shop"
+    assert service.annotations == {**annotations, GENERATION: "1"}
+    assert wire(rendered["route r"])["spec"]["rules"][0]["backendRefs"] == [{"name": "shop", "port": 80}]
+
+
+def test_a_claim_that_is_there_already_is_mounted_and_not_rendered() -> None:
+    volume = {"target": "/data", "source": "archive.data", "claim": "archive.data"}
+    rendered = render(plan(containers={"main": {"image": "a", "volumes": [volume]}}))
+    assert sorted(rendered) == ["rollout"]
+    pod = wire(rendered["rollout"])["spec"]["template"]["spec"]
+    (mounted,), (mount,) = pod["volumes"], pod["containers"][0]["volumeMounts"]
+    assert mounted["persistentVolumeClaim"] == {"claimName": "archive.data"}
+    assert mount["name"] == mounted["name"]
+
+
+def test_of_a_probe_with_both_handlers_the_command_decides() -> None:
+    probe = {"exec": {"command": ["true"]}, "httpGet": {"port": 80, "path": "/"}}
+    assert containers(readinessProbe=probe)[0]["readinessProbe"] == {"exec": {"command": ["true"]}}
 
 
 def test_ports_volumes_and_routes_are_rendered() -> None:

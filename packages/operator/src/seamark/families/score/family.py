@@ -20,7 +20,7 @@ from seamark.families.score.remote import Remote
 from seamark.families.score.rendering.controller import controllers as rendering
 from seamark.families.score.settings import loaded, options_of, resolver_of
 from seamark.families.score.workloadexposure.controller import controllers as workload_exposures
-from seamark.families.score.workloadexposure.state import Lookup, Probe
+from seamark.families.score.workloadexposure.state import Dial, Lookup, Probe
 from seamark.families.score.workloadplan.controller import controllers as workload_plans
 from seamark.families.score.workloadplan.state import CONDITIONS as PLAN_CONDITIONS
 from seamark_runtime.api.crd import CRD, Column
@@ -45,7 +45,7 @@ WORKLOAD = CRD(
 )
 RESOURCE_CLAIM = CRD(
     kind=ResourceClaim,
-    short_names=("rc",),
+    short_names=("wclaim",),  # kubectl knows rc and resourceclaims as kinds of its own
     columns=(
         Column("Phase", ".status.phase"),
         Column("Type", ".spec.type"),
@@ -58,9 +58,10 @@ WORKLOAD_PLAN = CRD(
     kind=WorkloadPlan,
     short_names=("wplan",),
     columns=(
-        Column("Phase", ".status.phase"),
+        Column("Generation", ".spec.observedWorkloadGeneration", "integer"),
         Column("Runtime", ".spec.runtimeClass"),
         Column("Workload", ".spec.workloadRef.name"),
+        Column.condition("Accepted", field="message", column="Message", priority=1),
     ),
     conditions=PLAN_CONDITIONS,
 )
@@ -75,7 +76,7 @@ WORKLOAD_EXPOSURE = CRD(
 )
 CRDS = (WORKLOAD, RESOURCE_CLAIM, WORKLOAD_PLAN, WORKLOAD_EXPOSURE)
 
-Attempt = Callable[[Probe | Lookup], Awaitable[bool]]
+Attempt = Callable[[Probe | Lookup | Dial], Awaitable[bool]]
 
 
 def controllers(options: Options, provider: Resolver, *, attempt: Attempt | None = None) -> tuple[Declaration, ...]:

@@ -10,12 +10,14 @@ from seamark.api.score import WorkloadExposure, WorkloadExposureStatus, Workload
 from seamark.families.score.model.planvalues import Unfit, read
 from seamark.families.score.model.runtime import GENERATION, Rendered
 from seamark.families.score.rendering.render import render
+from seamark.families.score.workloadexposure.connections import dials
 from seamark.families.score.workloadexposure.state import Seen
 from seamark_runtime.api.apps import Deployment
-from seamark_runtime.api.core import Service
+from seamark_runtime.api.core import Pod, Service
 from seamark_runtime.api.gateway import Gateway, HTTPRoute
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.apply import Answers
+from seamark_runtime.calls import Results
 
 NOTHING = Answers({}, {})
 LOCAL = "http://app.default.svc.cluster.local:80"
@@ -77,6 +79,19 @@ def seen(**more: Any) -> Seen:
         "service": service,
     }
     return Seen(**{**parts, **more})
+
+
+def pod(name: str = "app-1", address: str = "10.0.0.1", ready: str = "True") -> Pod:
+    status = {"podIP": address, "conditions": [{"type": "Ready", "status": ready}]}
+    return msgspec.convert({"metadata": {"name": name, "uid": name}, "status": status}, Pod)
+
+
+def connected(outcome: Any = True, expires: float = 9.0, **more: Any) -> Seen:
+    """With a ready Pod that was connected to, if that was possible."""
+    parts = {"pods": (pod(),), "probes": True, "inside": True, **more}
+    asked = seen(**parts)
+    answers = {call.target: Results.answer(call, outcome, expires) for call in dials(asked)}
+    return seen(**{"results": Results(answers, now=1.0), **parts})
 
 
 def reasons(status: WorkloadExposureStatus) -> dict[str, str]:

@@ -46,6 +46,19 @@ def test_a_route_is_published_when_dns_answers_and_not_before() -> None:
     assert reasons(judge(found, NOTHING))["DNSNotReady"] == "False Answered"
 
 
+@pytest.mark.parametrize("host", ["app.default.svc.cluster.local", "app.default.svc.cluster.local.", "app.default.svc"])
+def test_a_name_inside_the_cluster_is_never_published_for_a_route(host: str) -> None:
+    attached = route(ACCEPTED)
+    inside = msgspec.structs.replace(attached, spec=msgspec.structs.replace(attached.spec, hostnames=(host,)))
+    for standing in (exposure(LOCAL), exposure(f"http://{host}", LOCAL)):
+        given = routed(inside, gateway(), resolves=True, exposure=standing)
+        assert desire(given).calls == ()
+        status = judge(given, NOTHING)
+        assert urls(status) == [LOCAL]
+        assert reasons(status)["DNSNotReady"] == "True NoAnswer"
+        assert reasons(status)["Ready"] == "False DNSNotReady"
+
+
 def test_a_name_that_is_lost_after_it_was_published_is_not_reachable_and_not_taken_back() -> None:
     standing = exposure("http://a.example.com", LOCAL)
     given = routed(route(ACCEPTED), gateway(), resolves=True, exposure=standing)
@@ -82,7 +95,7 @@ def test_where_nothing_is_looked_up_the_status_of_the_dnsendpoint_counts(
     status = judge(routed(route(ACCEPTED), gateway(), records=(dns_record,)), NOTHING)
     assert reasons(status)["DNSNotReady"] == expected
     assert urls(status) == (["http://a.example.com", LOCAL] if not message else [LOCAL])
-    assert status.conditions[-1].message.startswith(message)
+    assert status.conditions[-2].message.startswith(message)
 
 
 def test_a_refused_record_counts_whatever_answers_to_the_name() -> None:

@@ -1,4 +1,4 @@
-"""What runs is published, and why something does not is told (docs/spec/score/runtime.md, rules 6, 9, 10 and 11)."""
+"""What runs is published, and why something does not (docs/spec/score/runtime.md, rules 6, 9, 10 and 11)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from tests.unit.operator.families.score.publish.given import (
     LOCAL,
     NOTHING,
     ROLLING,
+    ROUTES,
+    connected,
     exposure,
+    plan,
     reasons,
     rollout,
     seen,
@@ -26,7 +29,7 @@ from tests.unit.operator.families.score.publish.given import (
 
 
 def test_what_runs_is_published_with_its_generation() -> None:
-    status = judge(seen(), NOTHING)
+    status = judge(connected(), NOTHING)
     assert wire(status.exposures) == [{"url": LOCAL, "scope": "ClusterLocal", "schemeHint": "HTTP"}]
     assert status.observed_workload_generation == 1
     assert reasons(status) == {
@@ -37,6 +40,7 @@ def test_what_runs_is_published_with_its_generation() -> None:
         "LBPending": "False Addressed",
         "IngressPending": "False Served",
         "DNSNotReady": "False Answered",
+        "Reachable": "True Accepted",
     }
 
 
@@ -52,6 +56,10 @@ def failure(message: str) -> dict[str, str]:
             {"Provisioning": "True RollingOut", "Available": "Unknown Provisioning", "Ready": "Unknown Provisioning"},
         ),
         "of an older generation": ({"rollout": rollout(1, "0")}, {"Provisioning": "True RollingOut"}),
+        "not rendered, with a route": (
+            {"rollout": None, "plan": plan(routes=ROUTES)},
+            {"IngressPending": "True RouteNotServed", "Ready": "Unknown Provisioning"},
+        ),
         "rolling out": ({"rollout": rollout(0, "1", ROLLING)}, {"Provisioning": "True RollingOut"}),
         "its pod died": (
             {"rollout": rollout(0)},
@@ -101,7 +109,7 @@ def test_what_does_not_run_is_reported(more: dict[str, Any], expected: dict[str,
             {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "x" not found'}},
             'main: it can\'t be configured (secret "x" not found)',
         ),
-        ({"running": {}}, "0 of 1 replicas are available"),
+        ({"running": {}}, "No replica is available"),
     ],
 )
 def test_why_replicas_are_missing_is_reported_from_their_pods(state: dict[str, Any], message: str) -> None:
@@ -114,7 +122,7 @@ def test_a_pod_that_no_node_takes_is_reported() -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pod = msgspec.convert({"status": {"conditions": [condition]}}, Pod)
     (_, available, *_) = judge(seen(rollout=rollout(0), pods=(pod,)), NOTHING).conditions
-    assert available.message == "0 of 1 replicas are available: no node takes its pod"
+    assert available.message == "No replica is available: no node takes its pod"
 
 
 def results(given: Seen, outcome: Any, expires: float = 9.0) -> Results:

@@ -11,6 +11,7 @@ from typing import Any
 
 from seamark.api.score import Workload, WorkloadExposure
 from seamark.families.score.model.names import MIRROR, ORCHESTRATOR, REGISTRAR, RUNTIME
+from seamark.families.score.model.runtime import RUNTIME_CLASS
 from seamark_runtime.family import Family
 from seamark_runtime.rbac import Grant, by_namespace, grants, leader_grants, rules
 from seamark_runtime.statuspolicy import guard
@@ -25,6 +26,16 @@ def _on(resource: str, *verbs: str) -> set[Grant]:
 
 
 RUNTIME_CONTRACT = _on("workloadexposures", *FOLLOW) | _on("workloadexposures/status", "get", "list", "update", "patch")
+
+
+def publishing(runtime_class: str) -> Grant:
+    """The right to write what a runtime of this class reports. `runtimeclasses` is a name for rights, no kind.
+
+    A role of one namespace never has it, whatever it allows.
+    """
+    return Grant("score.dev", "runtimeclasses", "publish", name=runtime_class)
+
+
 CONTRACT = {
     REGISTRAR: _on("workloads", *FOLLOW)
     | _on("workloadplans", *FOLLOW)
@@ -34,7 +45,7 @@ CONTRACT = {
     | _on("workloadexposures/status", "get", "list")
     | _on("workloads", *FOLLOW)
     | _on("workloads/status", "get", "list", "update", "patch"),
-    RUNTIME: RUNTIME_CONTRACT,
+    RUNTIME: RUNTIME_CONTRACT | {publishing(RUNTIME_CLASS)},
 }
 
 
@@ -43,10 +54,11 @@ def needed(part: Family) -> set[Grant]:
     return {grant for controller in part.controllers() for grant in grants(controller)}
 
 
-def documents(parts: Iterable[Family], namespace: str) -> list[Json]:
-    """Everything for these parts of the family, ready to be applied."""
+def documents(parts: Iterable[Family], namespace: str, runtime_classes: Iterable[str] = ()) -> list[Json]:
+    """Everything for these parts of the family and for foreign runtimes of these classes, ready to be applied."""
     identities = [document for part in parts for document in identity(part, namespace)]
-    return [*identities, users(), foreign_runtime(), *status_policies(namespace)]
+    publishers = [publisher(runtime_class) for runtime_class in runtime_classes]
+    return [*identities, users(), viewers(), foreign_runtime(), *publishers, *status_policies(namespace)]
 
 
 def identity(part: Family, namespace: str) -> list[Json]:
@@ -90,9 +102,20 @@ def users() -> Json:
     return role("score-users", found, {f"{RBAC}/aggregate-to-edit": "true", f"{RBAC}/aggregate-to-admin": "true"})
 
 
+def viewers() -> Json:
+    """Who may view a namespace sees its Workloads, claims and plans."""
+    found = _on("workloads", *FOLLOW) | _on("resourceclaims", *FOLLOW) | _on("workloadplans", *FOLLOW)
+    return role("score-viewers", found, {f"{RBAC}/aggregate-to-view": "true"})
+
+
 def foreign_runtime() -> Json:
     """For runtimes of others: bind it to their account, beside what they need for their own platform."""
     return role("score-foreign-runtime", RUNTIME_CONTRACT | _on("workloadplans", *FOLLOW))
+
+
+def publisher(runtime_class: str) -> Json:
+    """For the runtime of one class: without it, nothing that it writes is accepted."""
+    return role(f"score-publisher-{runtime_class}", {publishing(runtime_class)})
 
 
 # ---- status policies
@@ -127,7 +150,18 @@ def status_policies(namespace: str) -> list[Json]:
         "message": "the spec of an exposure is the registrar's to write",
     }
     spec = guard("score-exposure-spec", WorkloadExposure.RESOURCE, "", [written], operations=("CREATE", "UPDATE"))
-    return [*status, *spec]
+    return [*status, *spec, *exposure_status()]
+
+
+def exposure_status() -> list[Json]:
+    """A runtime writes about the exposures of its own class. Rights of one namespace are not enough."""
+    may_publish = "authorizer.group('score.dev').resource('runtimeclasses').name(oldObject.spec.runtimeClass)"
+    written = {
+        "expression": f"object.?status == oldObject.?status || {may_publish}.check('publish').allowed()",
+        "message": "the status of an exposure is written by the runtime of its class: that takes the right to publish "
+        "for the runtimeclasses.score.dev of this name",
+    }
+    return guard("score-exposure-status", WorkloadExposure.RESOURCE, "status", [written])
 
 
 def _fields(when: str, of: str) -> dict[str, str]:

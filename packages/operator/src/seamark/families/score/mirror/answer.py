@@ -1,16 +1,16 @@
 """Whether a runtime has answered for the Workload as it is now.
 
 - Only the exposure that names the Workload's uid counts: a namesake's does not.
-- Which generation an answer is for, the runtime says: by `status.observedWorkloadGeneration`, or by an
-  observedGeneration on one of its conditions, which is that of the exposure. Where it says neither, it has answered
-  when its words are others than those that stood when the registrar last wrote the spec.
-- So a write of the registrar never makes an old answer a new one.
+- Which generation an answer is for, the runtime reports: by `status.observedWorkloadGeneration`, or by an
+  observedGeneration on one of its conditions, which is that of the exposure.
+- A status without either is about the spec beside it: for another generation the registrar creates a new exposure, so
+  a write of the registrar never makes an old answer a new one.
 """
 
 from __future__ import annotations
 
 from seamark.api.score import Workload, WorkloadExposure, WorkloadExposureStatus
-from seamark.families.score.model.exposures import STATUS_BEFORE, digest
+from seamark.families.score.model.exposures import published
 
 
 def missing(workload: Workload, exposure: WorkloadExposure | None) -> str:
@@ -22,7 +22,7 @@ def missing(workload: Workload, exposure: WorkloadExposure | None) -> str:
         return "The runtime was asked about another Workload of this name"
     runtime = exposure.spec.runtime_class
     status = exposure.status
-    if status is None or status == WorkloadExposureStatus():
+    if status is None or not published(status):
         return f"The runtime {runtime} has not published anything yet"
     if status.observed_workload_generation is not None:
         answered = status.observed_workload_generation == generation
@@ -36,6 +36,4 @@ def _answers_the_spec(exposure: WorkloadExposure, status: WorkloadExposureStatus
     observed = [
         condition.observed_generation for condition in status.conditions if condition.observed_generation is not None
     ]
-    if observed:
-        return max(observed) >= exposure.metadata.generation
-    return digest(status) != exposure.annotation(STATUS_BEFORE)
+    return not observed or max(observed) >= exposure.metadata.generation

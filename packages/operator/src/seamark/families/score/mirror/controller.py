@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from seamark.api.score import PlatformConfig, Workload, WorkloadExposure
-from seamark.families.score.mirror.answer import missing
 from seamark.families.score.mirror.memory import MirrorMemory
 from seamark.families.score.mirror.metrics import MirrorMetrics
 from seamark.families.score.mirror.reconcile import announce, desire, judge
@@ -23,6 +22,7 @@ from seamark_runtime.status import ByManager
 from seamark_runtime.view import View
 
 MANAGER = "score-mirror"
+LINGER = 5.0  # seconds for which the first statement waits for the runtime's answer
 SPACING = 0.2  # seconds between two reconciles of a Workload: a runtime that flaps costs at most five writes a second
 
 
@@ -42,7 +42,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             status=ByManager(manager=MANAGER, conditions=(RUNTIME_READY,), fields=("endpoint",)),
             reads=Reads(kinds=(WorkloadExposure, PlatformConfig), scopes={PlatformConfig: Scope(namespace)}),
             writes=Writes(manager=MANAGER),
-            timing=Timing(spacing=SPACING),
+            timing=Timing(spacing=SPACING, linger=LINGER),
         ),
     )
 
@@ -52,7 +52,7 @@ def observe(configuration: ConfigurationMemory, view: View, workload: Workload, 
         return None
     exposure = view.get(WorkloadExposure, workload.key)
     seen = Seen(workload, exposure, policy_of(workload, configuration.in_force.config))
-    if seen.untouched and missing(workload, exposure):
+    if seen.untouched and not seen.requested:
         return None  # the default condition of the API server is right
     return seen
 

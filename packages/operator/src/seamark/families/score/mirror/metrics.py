@@ -20,7 +20,7 @@ class MirrorMetrics:
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self.latency = Histogram(
             "seamark_score_publication_seconds",
-            "From the last change that the runtime tells of to the endpoint being shown",
+            "From the runtime's last write of the exposure's status to the endpoint being shown",
             buckets=BUCKETS,
             registry=None,
         )
@@ -39,8 +39,10 @@ class MirrorMetrics:
 
 
 def changed(exposure: WorkloadExposure) -> float:
-    """When the runtime's conditions last changed, or else when it was asked; as exact as the API server's times are."""
-    conditions = exposure.status.conditions if exposure.status else ()
-    times = [condition.last_transition_time for condition in conditions if condition.last_transition_time]
-    last = max(times, default=exposure.metadata.creation_timestamp or "")
+    """When its status was last written, or else when the runtime was asked; as exact as the API server's times are.
+
+    The transition of a condition may be long ago when an endpoint changes.
+    """
+    written = [each.time for each in exposure.metadata.managed_fields or () if each.subresource == "status"]
+    last = max(filter(None, written), default=exposure.metadata.creation_timestamp or "")
     return datetime.fromisoformat(last).timestamp() if last else 0.0

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from seamark.api.score import Exposure
 from seamark.families.score.mirror.answer import missing
-from seamark.families.score.mirror.state import GOOD, TABLE, Mirrored, Seen
+from seamark.families.score.mirror.normalise import normalised
+from seamark.families.score.mirror.state import Mirrored, Seen
 from seamark.families.score.model.conditions import RUNTIME_READY
 from seamark.families.score.platform.uris import fault
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
-from seamark_runtime.conditions import FALSE, TRUE
+from seamark_runtime.conditions import FALSE
 from seamark_runtime.controller import Wanted
 from seamark_runtime.events import Notice
 
@@ -27,7 +28,8 @@ def desire(_seen: Seen) -> Wanted:
 def judge(seen: Seen, _answers: Answers) -> Mirrored:
     if waiting := missing(seen.workload, seen.exposure):
         reason = "RuntimeSelecting" if seen.exposure is None else "RuntimeProvisioning"
-        return Mirrored(endpoint=seen.endpoint, conditions=(RUNTIME_READY.unknown(reason, waiting),))
+        make = RUNTIME_READY.not_yet if seen.untouched else RUNTIME_READY.unknown
+        return Mirrored(endpoint=seen.endpoint, conditions=(make(reason, waiting),))
     published = shown(seen)
     return Mirrored(endpoint=published.endpoint, conditions=(runtime_ready(seen, published),))
 
@@ -59,45 +61,13 @@ def top_exposure(seen: Seen) -> Exposure | None:
 
 def runtime_ready(seen: Seen, published: Shown) -> Condition:
     conditions = seen.exposure.status.conditions if seen.exposure and seen.exposure.status else ()
-    condition = normalised(conditions, published)
-    if published.fault and condition.status == TRUE:
-        return RUNTIME_READY.unknown("RuntimeProvisioning", f"The published URL is not valid: {published.fault}")
-    return condition
-
-
-def normalised(conditions: tuple[Condition, ...], published: Shown) -> Condition:
-    """The runtime's own conditions by the table; without any that is known, what it published speaks for it."""
-    if bad := sorted(filter(None, map(_bad, conditions)), key=lambda problem: list(TABLE).index(problem[0])):
-        name, status, message = bad[0]
-        make = RUNTIME_READY.false if status == FALSE else RUNTIME_READY.unknown
-        return make(TABLE[name], message or name)
-    if published.top is not None and published.top.reachable is False:
-        return RUNTIME_READY.false("RuntimeDegraded", "The runtime says that the endpoint can't be reached")
-    good = [condition for condition in conditions if condition.type in GOOD and condition.status == TRUE]
-    if good:
-        return RUNTIME_READY.true("Succeeded", good[0].message or "The runtime runs it")
-    if conditions:
-        names = ", ".join(sorted(condition.type for condition in conditions))
-        message = f"The runtime has reported nothing about its health; its conditions are {names}"
-        return RUNTIME_READY.unknown("RuntimeProvisioning", message)
-    if published.top is not None:
-        return RUNTIME_READY.true("Succeeded", "The runtime published an endpoint")
-    return RUNTIME_READY.unknown("RuntimeProvisioning", "The runtime has published no endpoint")
-
-
-def _bad(condition: Condition) -> tuple[str, str, str] | None:
-    """(the type in the table, False or Unknown, the message) of a condition that reports a problem."""
-    if condition.type in TABLE:  # True is bad news
-        if condition.status == FALSE:
-            return None
-        return condition.type, FALSE if condition.status == TRUE else condition.status, condition.message
-    if condition.status == TRUE:
-        return None
-    if condition.reason in TABLE:
-        return condition.reason, condition.status, condition.message
-    if condition.type in GOOD:
-        return ("Unavailable" if condition.status == FALSE else "Provisioning"), condition.status, condition.message
-    return None  # an unknown type: it changes nothing
+    condition = normalised(conditions, published.top)
+    if not published.fault:
+        return condition
+    invalid = f"The published URL is not valid: {published.fault}"
+    if condition.status == FALSE:
+        return RUNTIME_READY.false(condition.reason, f"{condition.message}. {invalid}")
+    return RUNTIME_READY.unknown("RuntimeProvisioning", invalid)
 
 
 def announce(seen: Seen, _answers: Answers) -> list[Notice]:

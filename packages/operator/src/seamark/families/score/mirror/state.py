@@ -9,8 +9,8 @@ from seamark.families.score.model.conditions import RUNTIME_READY
 from seamark.families.score.platform.policy import NO_POLICY, EndpointPolicy
 from seamark_runtime.api.meta import Condition, Wire
 
-# What a runtime may call a state that is good.
-GOOD = frozenset(("Healthy", "Available", "Ready"))
+# What a runtime may call a state that is good: the type of a condition that is True, or its reason.
+GOOD = frozenset(("Healthy", "Available", "Ready", "RuntimeReady"))
 
 # What a runtime may call a state that is not, and the abstract reason for it. The first that applies is shown.
 TABLE = {
@@ -52,6 +52,12 @@ class Seen:
     def endpoint(self) -> str | None:
         """What the Workload shows now."""
         return self.workload.status.endpoint if self.workload.status else None
+
+    @property
+    def requested(self) -> bool:
+        """Whether a runtime was asked about this very Workload, so that its silence means something."""
+        exposure = self.exposure
+        return exposure is not None and exposure.spec.workload_ref.uid == self.workload.uid and not exposure.deleting
 
     @property
     def untouched(self) -> bool:

@@ -14,10 +14,10 @@ REASONS = {
     "ProjectionError": "What its resources gave can't be put into the Workload",
     "RuntimeSelecting": "No runtime was chosen yet",
     "RuntimeProvisioning": "The runtime is at work, or has not answered for this generation",
-    "RuntimeDegraded": "The runtime runs it, but not as it should",
+    "RuntimeDegraded": "The runtime reports that it does not run as it should, or does not run",
     "QuotaExceeded": "A quota is used up",
     "PermissionDenied": "The runtime lacks a permission",
-    "NetworkUnavailable": "It runs, but can't be reached yet",
+    "NetworkUnavailable": "An address, a route, a host name or a port of it is not ready, or not verified to be",
     "Pending": "Not verified yet",
 }
 
@@ -25,7 +25,7 @@ INPUTS_VALID = ConditionType("InputsValid", meaning="The Workload can be planned
 CLAIMS_READY = ConditionType("ClaimsReady", meaning="All resources that it needs are there", reasons=REASONS)
 RUNTIME_READY = ConditionType(
     "RuntimeReady",
-    meaning="The runtime runs this generation, by its own word",
+    meaning="The runtime reports that this generation runs",
     reasons=REASONS,
     awaiting="RuntimeSelecting",
     first_message="Waiting for a runtime to publish",

@@ -1,18 +1,16 @@
-"""What registrar and mirror agree on: how to tell a runtime's new words from its old ones."""
+"""What registrar and mirror agree on: whether a runtime's status shows which generation it is about."""
 
 from __future__ import annotations
 
-import hashlib
-
-import msgspec
-
 from seamark.api.score import WorkloadExposureStatus
 
-STATUS_BEFORE = "score.dev/status-before"  # a digest of the runtime's status when the spec was last written
+
+def published(status: WorkloadExposureStatus | None) -> bool:
+    """Whether a runtime has written anything."""
+    return status is not None and status != WorkloadExposureStatus()
 
 
-def digest(status: WorkloadExposureStatus | None) -> str:
-    """The same for the same status of a runtime; empty while it has none."""
-    if status is None or status == WorkloadExposureStatus():
-        return ""
-    return hashlib.sha256(msgspec.json.encode(status)).hexdigest()[:32]
+def names_generation(status: WorkloadExposureStatus) -> bool:
+    """Whether it has a generation: of the Workload, or on one of its conditions."""
+    observed = (condition.observed_generation for condition in status.conditions)
+    return status.observed_workload_generation is not None or any(generation is not None for generation in observed)

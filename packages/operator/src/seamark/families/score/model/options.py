@@ -12,7 +12,7 @@ from seamark_runtime.api.meta import Key
 class Pace:
     """Seconds between two attempts of a kind. A result is valid three times as long, that of a lookup four times."""
 
-    probe: float = 10.0
+    probe: float = 5.0
     lookup: float = 30.0
 
 
@@ -20,13 +20,18 @@ class Pace:
 class Options:
     """
     - `probes`: whether names are looked up, and endpoints are tried, at all.
-    - `inside`: cluster-local endpoints can be tried, too. `pace`: how often.
+    - `inside`: this is a Pod: Pods and cluster-local endpoints can be tried, too. `pod_network`: Pods can be, without
+      the names of the cluster's DNS. `loopback`: so can Pods with loopback addresses. `pace`: how often.
     - `gateway_namespaces`: whose Services may be in front of Gateways, beside a Gateway's own namespace.
+    - `domain`: below which resources of the type dns get host names; empty: they get names inside the cluster.
     - `config_key`: the ConfigMap that is the platform's configuration.
     """
 
     probes: bool = True
     inside: bool = False
+    pod_network: bool = False
+    loopback: bool = False
     pace: Pace = field(default_factory=Pace)
     gateway_namespaces: tuple[str, ...] = ("seamark-system",)
+    domain: str = ""
     config_key: Key = KEY

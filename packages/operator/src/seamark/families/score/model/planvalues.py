@@ -47,10 +47,11 @@ class PlanFile(Wire, frozen=True, kw_only=True):
 
 
 class PlanMount(Wire, frozen=True, kw_only=True):
-    """Where a volume is in a container; `source` is the volume's key."""
+    """Where a volume is in a container; `source` is the volume's key. `claim` is one that the plan does not render."""
 
     target: str
     source: str
+    claim: str = ""
     path: str = ""
     read_only: bool = False
 
@@ -78,6 +79,8 @@ class PlanVolume(Wire, frozen=True, kw_only=True):
     key: str
     source: str
     size: str
+    deprovision_policy: Literal["Delete", "Retain", "Orphan"] = "Delete"
+    shared: Annotated[str, Meta(pattern="^([0-9a-f]{1,63})?$")] = ""  # plans with the same digest have the same volume
 
 
 class PlanRoute(Wire, frozen=True, kw_only=True):
@@ -92,6 +95,8 @@ class PlanRoute(Wire, frozen=True, kw_only=True):
 class PlanValues(Wire, frozen=True, kw_only=True):
     kind: Literal["Deployment", "StatefulSet"] = "Deployment"
     containers: dict[str, PlanContainer] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)  # of Pods and Service
+    service_name: str = ""  # of the Service, where it is not the plan's name
     ports: tuple[ServicePort, ...] = ()
     routes: tuple[PlanRoute, ...] = ()
     volumes: tuple[PlanVolume, ...] = ()
@@ -144,8 +149,8 @@ def _check_container(container: PlanContainer, where: str) -> None:
             raise Unfit(f"{where}.files[{number}]: it needs exactly one of content, binaryContent and secret")
         _check(binary, file, f"{where}.files[{number}].binaryContent")
     for name, probe in (("livenessProbe", container.liveness_probe), ("readinessProbe", container.readiness_probe)):
-        if probe is not None and (probe.exec is None) == (probe.http_get is None):
-            raise Unfit(f"{where}.{name}: it needs exactly one of httpGet and exec")
+        if probe is not None and probe.exec is None and probe.http_get is None:
+            raise Unfit(f"{where}.{name}: it needs httpGet or exec")
 
 
 def _check(understand: Callable[[T], object], value: T, where: str) -> None:

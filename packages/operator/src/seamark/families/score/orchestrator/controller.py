@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from seamark.api.score import PlatformConfig, ResourceClaim, Workload, WorkloadPlan
 from seamark.families.score.model.conditions import CLAIMS_READY, INPUTS_VALID, READY
 from seamark.families.score.model.dependencies import Dependencies
-from seamark.families.score.model.ownership import ByUid
+from seamark.families.score.model.identity import identity
+from seamark.families.score.model.ownership import ORPHAN, ByUid
 from seamark.families.score.orchestrator.reconcile import desire, judge
-from seamark.families.score.orchestrator.state import CLAIMS, Outputs, Seen
+from seamark.families.score.orchestrator.sharing import SHARERS, sharers
+from seamark.families.score.orchestrator.state import CLAIMS, Outputs, Seen, Sharer, claim_name
 from seamark_runtime.api.core import ConfigMap, Secret
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -20,7 +23,7 @@ from seamark_runtime.status import ByManager
 from seamark_runtime.view import View
 
 MANAGER = "score-orchestrator"
-LINGER = 10.0  # seconds for which a first status waits for the mirror: with a quick runtime it is one write, not two
+LINGER = 5.0  # seconds for which a first status waits for the mirror: with a quick runtime it is one write, not two
 
 
 def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
@@ -37,9 +40,9 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
                 kinds=(PlatformConfig, ConfigMap),
                 singles=(Secret,),
                 scopes=dependencies.scopes,
-                indexes=(CLAIMS,),
+                indexes=(CLAIMS, SHARERS),
             ),
-            writes=Writes(manager=MANAGER, children=(ResourceClaim, WorkloadPlan), ownership=ByUid(outlives)),
+            writes=Writes(manager=MANAGER, children=(ResourceClaim, WorkloadPlan), ownership=OWNERSHIP),
             timing=Timing(linger=LINGER),
         ),
     )
@@ -51,18 +54,39 @@ def observe(dependencies: Dependencies, view: View, workload: Workload, _results
     in_force = dependencies.configuration.in_force
     claims = {claim.spec.key: claim for claim in view.by(CLAIMS, within(workload, workload.uid))}
     found = ((key, outputs_of(view, claim)) for key, claim in claims.items())
+    plan = view.intent(WorkloadPlan, workload.key)
     return Seen(
         workload=workload,
         config=in_force.config,
         trouble=in_force.trouble,
-        plan=view.intent(WorkloadPlan, workload.key),
+        plan=plan,
+        left_behind=plan is not None and OWNERSHIP.left_behind(workload, plan),
         claims=claims,
+        sharing=sharing(view, workload),
         outputs={key: outputs for key, outputs in found if outputs is not None},
     )
 
 
+def sharing(view: View, workload: Workload) -> dict[str, list[Sharer]]:
+    """All definitions of the resources that have an id, with their claims."""
+    found: dict[str, list[Sharer]] = {}
+    for key, resource in (workload.spec.resources or {}).items():
+        if (identified := identity(resource.type, resource.class_, resource.id)) is not None:
+            definitions = sharers(view.by(SHARERS, (workload.metadata.namespace, identified)), resource)
+            found[key] = [replace(each, claim=claim_of(view, each.workload, each.key)) for each in definitions]
+    return found
+
+
+def claim_of(view: View, workload: Workload, key: str) -> ResourceClaim | None:
+    claim = view.intent(ResourceClaim, Key(workload.metadata.namespace, claim_name(workload, key)))
+    return claim if claim is not None and claim.spec.workload_ref.uid == workload.uid else None
+
+
 def outlives(_workload: Workload, child: object) -> bool:
-    return isinstance(child, ResourceClaim) and child.spec.deprovision_policy == "Orphan"
+    return isinstance(child, ResourceClaim) and child.spec.deprovision_policy == ORPHAN
+
+
+OWNERSHIP = ByUid(outlives)
 
 
 def outputs_of(view: View, claim: ResourceClaim) -> Outputs | None:

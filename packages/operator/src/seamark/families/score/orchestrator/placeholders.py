@@ -1,4 +1,4 @@
-"""`${metadata.name}`, `${resources.db.host}` and `$${literal}` in a Workload's texts.
+r"""`${metadata.name}`, `${resources.db.host}`, `${metadata.annotations.a\.b}`, `$${literal}` in a Workload's texts.
 
 - A text is parsed into parts: literal text, and references by their path. What is no placeholder stays as it is.
 - The time to parse is linear in the text: every character is looked at once, and no position is tried again.
@@ -43,13 +43,26 @@ def parse(text: str) -> tuple[Part, ...]:
             end = text.index("}", position)
             literal.append(text[copied:position])
             parts += filter(None, ("".join(literal),))
-            parts.append(Reference(tuple(text[position + 2 : end].strip().split("."))))
+            parts.append(Reference(names_in(text[position + 2 : end].strip())))
             literal.clear()
             copied = position = end + 1
         else:
             position += 1
     literal.append(text[copied:])
     return (*parts, *filter(None, ("".join(literal),)))
+
+
+def names_in(path: str) -> tuple[str, ...]:
+    r"""The names between the dots of a path. `\.` is a dot in a name."""
+    names: list[list[str]] = []
+    continued = False
+    for piece in path.split("."):
+        if continued:
+            names[-1].append(piece)
+        else:
+            names.append([piece])
+        continued = piece.endswith("\\")
+    return tuple(".".join([*(piece.removesuffix("\\") for piece in pieces[:-1]), pieces[-1]]) for pieces in names)
 
 
 class TooMany(ValueError):
@@ -91,6 +104,14 @@ def texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for each in value:
             yield from texts(each)
+
+
+def whole_resource(text: str) -> str:
+    """The key in a text that is `${resources.key}` and nothing else; empty for any other."""
+    match parse(text):
+        case (Reference(("resources", key)),):
+            return key
+    return ""
 
 
 def resources(value: Any) -> list[str]:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +27,13 @@ from seamark.api.score import (
     WorkloadStatus,
 )
 from seamark.families.score.model.conditions import CLAIMS_READY, INPUTS_VALID, READY, RUNTIME_READY
-from seamark.families.score.orchestrator.placeholders import TooMany, check_amount
+from seamark.families.score.model.ownership import ORPHAN
+from seamark.families.score.orchestrator.placeholders import TooMany, check_amount, whole_resource
+from seamark.families.score.orchestrator.policy import check_policy, policy
 from seamark.families.score.orchestrator.resolve import Waiting, Wrong, cycle, expanded_size, plain_values
-from seamark.families.score.orchestrator.state import PLAN, POLICY, Seen, claim_name, claim_role
-from seamark.families.score.orchestrator.values import check_shape, values
+from seamark.families.score.orchestrator.sharing import check_shared, shared_metadata, shared_params
+from seamark.families.score.orchestrator.state import PLAN, Seen, claim_name, claim_role
+from seamark.families.score.orchestrator.values import check_shape, values, volume
 from seamark.families.score.platform import selection
 from seamark.families.score.platform.configuration import Backend, Config
 from seamark_runtime.api.meta import Condition, Object, ObjectMeta
@@ -57,7 +61,7 @@ def examine(seen: Seen) -> Examined:
     try:
         backend = selection.backend(seen.workload, selection.profile(seen.workload, seen.config))
         check(seen, seen.config)
-        return Examined(backend, plan(seen, backend))
+        return Examined(backend, plan(seen, seen.config, backend))
     except (Wrong, selection.NoChoice) as error:
         return Examined(wrong=str(error))
     except Waiting as waiting:
@@ -73,12 +77,15 @@ def check(seen: Seen, config: Config) -> None:
         raise Wrong(f"spec: the Workload has {error}") from None
     resources = seen.workload.spec.resources or {}
     for key, resource in sorted(resources.items()):
+        check_policy(resource, f"resources.{key}")
+        check_shared(seen.workload, key, seen.sharing.get(key, ()))
         if config.provisioner(resource.type, resource.class_) is None:
             there = ", ".join(sorted({each.type for each in config.provisioners}))
             of_class = f" of class {resource.class_!r}" if resource.class_ else ""
             raise Wrong(f"resources.{key}.type: no provisioner for {resource.type!r}{of_class}; there are {there}")
     if circle := cycle({key: resource.params for key, resource in resources.items()}):
         raise Wrong(f"resources: {' → '.join(circle)} refer to each other in a circle")
+    check_volumes(seen)
     size = 0
     for where, value in expanded(seen.workload):
         size += expanded_size(value, seen, where)
@@ -87,6 +94,14 @@ def check(seen: Seen, config: Config) -> None:
             raise Wrong(
                 f"{where}: with its placeholders replaced, the Workload has {limit} of text; use shorter values"
             )
+
+
+def check_volumes(seen: Seen) -> None:
+    """The sources of volumes, as far as they are known."""
+    for name, container in sorted(seen.workload.spec.containers.items()):
+        for number, mount in enumerate(container.volumes):
+            with suppress(Waiting):
+                volume(seen, mount.source, f"containers.{name}.volumes[{number}].source")
 
 
 def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
@@ -100,8 +115,9 @@ def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
         for number, file in enumerate(container.files):
             if not file.no_expand:
                 yield f"{where}.files[{number}].content", file.content
-        for number, volume in enumerate(container.volumes):
-            yield f"{where}.volumes[{number}].source", volume.source
+        for number, mount in enumerate(container.volumes):
+            if not whole_resource(mount.source):
+                yield f"{where}.volumes[{number}].source", mount.source
 
 
 # ---- what is wanted
@@ -114,7 +130,7 @@ def desire(seen: Seen) -> Wanted:
         if (claim := wanted_claim(seen, key, resource, examined)) is not None:
             children[claim_role(key)] = claim
     for key, claim in sorted(seen.claims.items()):
-        if key not in seen.resources and claim.spec.deprovision_policy == "Orphan":
+        if key not in seen.resources and claim.spec.deprovision_policy == ORPHAN:
             children[claim_role(key)] = as_it_is(claim)
     if (planned := wanted_plan(seen, examined)) is not None:
         children[PLAN] = planned
@@ -125,7 +141,7 @@ def wanted_plan(seen: Seen, examined: Examined) -> WorkloadPlan | None:
     if seen.plan is None:
         return examined.plan
     if seen.plan.spec.workload_ref.uid != seen.workload.uid:
-        return None  # of a former Workload of this name; Kubernetes deletes it, and then ours can be created
+        return examined.plan if seen.left_behind else None  # else Kubernetes deletes it, then ours can be created
     planned: WorkloadPlan = examined.plan or as_it_is(seen.plan)
     return planned
 
@@ -142,25 +158,35 @@ def wanted_claim(seen: Seen, key: str, resource: Dependency, examined: Examined)
     if seen.config is None or examined.wrong:
         return kept
     try:
-        params = plain_values(resource.params, seen, f"resources.{key}.params") if resource.params is not None else None
+        spec = claim_spec(seen, seen.config, key, resource)
     except (Wrong, Waiting):
         return kept
-    provisioner = seen.config.provisioner(resource.type, resource.class_)
-    annotations = (resource.metadata.annotations if resource.metadata else None) or {}
-    policy: Any = annotations.get(POLICY) or (provisioner.deprovision_policy if provisioner else "Delete")
-    metadata = seen.workload.metadata
-    return ResourceClaim(
-        metadata=ObjectMeta(name=claim_name(seen.workload, key), namespace=metadata.namespace),
-        spec=ResourceClaimSpec(
-            workload_ref=reference(seen),
-            key=key,
-            type=resource.type,
-            class_=resource.class_,
-            id=resource.id,
-            params=params,
-            deprovision_policy=policy,
-        ),
+    metadata = ObjectMeta(name=claim_name(seen.workload, key), namespace=seen.workload.metadata.namespace)
+    return ResourceClaim(metadata=metadata, spec=spec)
+
+
+def claim_spec(seen: Seen, config: Config, key: str, resource: Dependency) -> ResourceClaimSpec:
+    return ResourceClaimSpec(
+        workload_ref=reference(seen),
+        key=key,
+        type=resource.type,
+        class_=resource.class_,
+        id=resource.id,
+        params=wanted_params(seen, key, resource),
+        deprovision_policy=policy(shared_metadata(resource, seen.sharing.get(key, ())), config),
     )
+
+
+def up_to_date(seen: Seen, config: Config, key: str, resource: Dependency) -> bool:
+    """Whether the outputs are there, and of the present claim: what an earlier one gave is no fault of this file."""
+    claim = seen.claims.get(key)
+    return key in seen.outputs and claim is not None and claim.spec == claim_spec(seen, config, key, resource)
+
+
+def wanted_params(seen: Seen, key: str, resource: Dependency) -> Any:
+    if resource.params is not None:
+        return plain_values(resource.params, seen, f"resources.{key}.params")
+    return shared_params(seen.sharing.get(key, ()), key)
 
 
 def reference(seen: Seen) -> WorkloadRef:
@@ -168,10 +194,10 @@ def reference(seen: Seen) -> WorkloadRef:
     return WorkloadRef(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
 
 
-def plan(seen: Seen, backend: Backend) -> WorkloadPlan:
+def plan(seen: Seen, config: Config, backend: Backend) -> WorkloadPlan:
     """Only when all it needs is there: a runtime never sees half of a Workload."""
-    for key in sorted(seen.resources):
-        if key not in seen.outputs:
+    for key, resource in sorted(seen.resources.items()):
+        if not up_to_date(seen, config, key, resource):
             raise Waiting(key)
     metadata = seen.workload.metadata
     template = backend.template
@@ -239,10 +265,16 @@ def claims_ready(claims: tuple[ClaimSummary, ...]) -> Condition:
     for phase, reason in (("Failed", "ClaimFailed"), ("Pending", "ClaimPending"), ("Claiming", "Claiming")):
         found = [claim for claim in claims if claim.phase == phase]
         if found:
-            message = "; ".join(f"{claim.key}: {claim.message}" for claim in found)
+            message = "; ".join(map(message_of, found))
             make = CLAIMS_READY.unknown if phase == "Pending" else CLAIMS_READY.false  # no answer is no evidence
             return make(reason, message)
     return CLAIMS_READY.true("Succeeded", "All claims are bound" if claims else "Nothing is claimed")
+
+
+def message_of(claim: ClaimSummary) -> str:
+    """With the key of its resource, unless the message begins with its place in the Workload."""
+    placed = claim.message.startswith(f"resources.{claim.key}.")
+    return claim.message if placed else f"{claim.key}: {claim.message}"
 
 
 def runtime_ready(seen: Seen) -> Condition:

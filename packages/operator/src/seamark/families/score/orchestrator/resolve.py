@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
+import msgspec
+
 from seamark.families.score.orchestrator.placeholders import Reference, parse, resources, texts
 from seamark.families.score.orchestrator.state import Seen
 
@@ -72,18 +74,20 @@ def lookup(reference: Reference, seen: Seen, where: str) -> str | SecretKey:
 
 def _metadata(reference: Reference, path: list[str], seen: Seen, where: str) -> str:
     metadata = seen.workload.metadata
-    known: Mapping[str, Any] = {
+    found: Any = {
+        **(seen.workload.spec.metadata or {}),
         "name": metadata.name,
         "namespace": metadata.namespace,
         "labels": metadata.labels or {},
         "annotations": metadata.annotations or {},
     }
-    found = known.get(path[0]) if path else None
-    if isinstance(found, dict):
-        found = found.get(".".join(path[1:]))
-    if not isinstance(found, str):
-        raise Wrong(f"{where}: {reference} names nothing in the metadata of the Workload")
-    return found
+    if path[:1] in (["labels"], ["annotations"]):
+        path = [path[0], ".".join(path[1:])]  # their names have dots: these need no escape
+    for name in path or [""]:
+        if not isinstance(found, dict) or name not in found:
+            raise Wrong(f"{where}: {reference} names nothing in the metadata of the Workload")
+        found = found[name]
+    return found if isinstance(found, str) else msgspec.json.encode(found).decode()
 
 
 def _resource(reference: Reference, key: str, name: str, seen: Seen, where: str) -> str | SecretKey:
@@ -91,7 +95,7 @@ def _resource(reference: Reference, key: str, name: str, seen: Seen, where: str)
         there = ", ".join(sorted(seen.resources)) or "none"
         raise Wrong(f"{where}: {reference} names nothing: of resources there are {there}")
     if not name:
-        return key
+        raise Wrong(f"{where}: {reference} names a resource and no output; alone it is the source of a volume")
     outputs = seen.outputs.get(key)
     if outputs is None:
         raise Waiting(key)

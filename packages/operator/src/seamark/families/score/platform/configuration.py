@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from seamark.families.score.platform.policy import EndpointPolicy, template_fault
 from seamark.families.score.platform.templates import faults as template_faults
+from seamark.families.score.platform.templates import names as template_names
 from seamark_runtime.api.meta import Key
 from seamark_runtime.untrusted.decoding import Malformed, decode_yaml
 
@@ -73,6 +74,14 @@ class Profile(_Part, frozen=True, kw_only=True):
         return EndpointPolicy(self.endpoint.scopes, self.endpoint.template)
 
 
+class Peer(_Part, frozen=True, kw_only=True):
+    """Another Workload of the namespace and a port of it, by name or number: `.peer.service` and `.peer.port` are its
+    Service and the number of the Service's port."""
+
+    workload: Annotated[str, Meta(min_length=1)]
+    port: str = ""
+
+
 class Provisioner(_Part, frozen=True, kw_only=True):
     """How resources of a type are provided: values from templates, and a Secret that exists or will be created."""
 
@@ -81,6 +90,7 @@ class Provisioner(_Part, frozen=True, kw_only=True):
     classes: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
     values: dict[str, str] = {}
+    peer: Peer | None = None
     secret_name: str = ""
     uri: str = ""
     deprovision_policy: Annotated[str, Meta(pattern="^(Delete|Retain|Orphan)$")] = "Delete"
@@ -162,9 +172,21 @@ def _faults(config: Config) -> Iterator[str]:
         if profile.endpoint.template and (fault := template_fault(profile.endpoint.template)):
             yield f"profile {profile.name}: endpointTemplate: {fault}"
     for provisioner in config.provisioners:
-        for template in (*provisioner.values.values(), provisioner.secret_name, provisioner.uri):
-            if fault := template_faults(template):
-                yield f"provisioner {provisioner.type}: {fault}"
+        yield from (f"provisioner {provisioner.type}: {fault}" for fault in _template_faults(provisioner))
+
+
+def _template_faults(provisioner: Provisioner) -> Iterator[str]:
+    """Of the names of a peer those that can be known: none where there is none, its port where that is named."""
+    peer = provisioner.peer
+    own = (peer.workload, peer.port) if peer is not None else ()
+    values = (*provisioner.values.values(), provisioner.secret_name, provisioner.uri)
+    known = () if peer is None else (".peer.service", ".peer.port") if peer.port else (".peer.service",)
+    for template, peers in (*((text, ()) for text in own), *((text, known) for text in values)):
+        if fault := template_faults(template):
+            yield fault
+        for name in template_names(template):
+            if name.startswith(".peer.") and name not in peers:
+                yield f"{{{{{name}}}}} needs {'peer.port' if peer is not None and peers else 'a peer'}"
 
 
 def last_good_key(key: Key) -> Key:

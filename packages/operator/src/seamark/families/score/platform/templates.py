@@ -1,6 +1,6 @@
 """Templates of provisioners: text with `{{.names}}`, which are looked up and nothing more.
 
-- A value is put in as it is: what looks like a template in it is not filled in again.
+- A value is put in as it is, as JSON if it is no text: what looks like a template in it is not filled in again.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from seamark_runtime.untrusted.patterns import Match, Pattern
 
 PLACE = Pattern(r"\{\{\s*(.*?)\s*\}\}")
-NAME = Pattern(r"\.(workload\.(name|namespace|uid)|claim\.(name|key|id|class)|params(\.[A-Za-z0-9_-]+)+)")
+NAME = Pattern(
+    r"\.(workload\.(name|namespace|uid)|claim\.(name|key|id|class)|peer\.(service|port)|platform\.host|params(\.[A-Za-z0-9_-]+)+)"
+)
 
 
 def names(template: str) -> Iterator[str]:
@@ -38,6 +42,8 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
             if not isinstance(found, Mapping) or part not in found:
                 raise Unfilled(f"{place[1].removeprefix('.')} is not set")
             found = found[part]
-        return str(found)
+        if found is None:
+            raise Unfilled(f"{place[1].removeprefix('.')} is not set")
+        return found if isinstance(found, str) else msgspec.json.encode(found).decode()
 
     return PLACE.sub(value, template)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from seamark.api.score import ClaimOutputs, NamedRef, ResourceClaimStatus
-from seamark.families.score.provisioner.state import OUTPUTS, Seen
+from seamark.families.score.model.identity import SHARED
+from seamark.families.score.provisioner.state import OUTPUTS, Seen, outputs_key
 from seamark_runtime.api.core import ConfigMap
 from seamark_runtime.api.meta import ObjectMeta
 from seamark_runtime.apply import Answers
@@ -13,13 +14,19 @@ from seamark_runtime.follow import Unreadable
 from seamark_runtime.redaction import redact
 from seamark_runtime.source import Absent, NotYet
 
+UNSHARED = "It was made before it had an id and stays its Workload's own; delete the claim to share it from then on"
+ORPHANED = "No Workload has this resource any more; its policy Orphan keeps the claim and what it gave"
+
 
 def desire(seen: Seen) -> Wanted:
-    if not seen.given.values:
+    """Outputs that were given stay while something that they need is not there."""
+    lacking = bool(seen.given.missing or seen.given.waiting)
+    values = (seen.before.data if lacking and seen.before is not None else seen.given.values) or {}
+    if not values:
         return Wanted()
-    metadata = seen.claim.metadata
-    name = f"{metadata.name}.outputs"
-    outputs = ConfigMap(metadata=ObjectMeta(name=name, namespace=metadata.namespace), data=dict(seen.given.values))
+    namespace, name = outputs_key(seen.claim)
+    labels = {SHARED: seen.shared.digest} if seen.shared is not None else None
+    outputs = ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels), data=dict(values))
     return Wanted(children={OUTPUTS: outputs})
 
 
@@ -27,10 +34,12 @@ def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
     given = seen.given
     if given.missing:
         return failed(given.missing)
+    if given.waiting:
+        return waiting(given.waiting)
     if refusal := answers.refusal(OUTPUTS):
         return failed(refusal.message)
-    if given.secret and (waiting := without_secret(seen)) is not None:
-        return waiting
+    if given.secret and (not_there := without_secret(seen)) is not None:
+        return not_there
     ref = answers.ref(OUTPUTS)
     outputs = ClaimOutputs(
         secret_ref=NamedRef(name=given.secret) if given.secret else None,
@@ -39,7 +48,10 @@ def judge(seen: Seen, answers: Answers) -> ResourceClaimStatus:
     )
     if outputs == ClaimOutputs():
         return failed(f"The provisioner of {seen.claim.spec.type} gives nothing")
-    return ResourceClaimStatus(phase="Bound", reason="Succeeded", outputs_available=True, outputs=outputs)
+    message = ORPHANED if seen.orphaned else UNSHARED if seen.claim.spec.id and seen.shared is None else ""
+    return ResourceClaimStatus(
+        phase="Bound", reason="Succeeded", message=message, outputs_available=True, outputs=outputs
+    )
 
 
 def without_secret(seen: Seen) -> ResourceClaimStatus | None:
@@ -50,10 +62,13 @@ def without_secret(seen: Seen) -> ResourceClaimStatus | None:
         case Unreadable(message):
             return failed(message)
         case Absent():
-            message = f"The Secret {seen.given.secret} is not there (yet)"
-            return ResourceClaimStatus(phase="Claiming", reason="Claiming", message=message)
+            return waiting(f"The Secret {seen.given.secret} is not there (yet)")
         case _:
             return None
+
+
+def waiting(message: str) -> ResourceClaimStatus:
+    return ResourceClaimStatus(phase="Claiming", reason="Claiming", message=redact(message, LONGEST_MESSAGE))
 
 
 def failed(message: str) -> ResourceClaimStatus:

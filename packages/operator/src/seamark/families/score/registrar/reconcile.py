@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seamark.api.score import WorkloadExposure, WorkloadExposureSpec, WorkloadRef
-from seamark.families.score.model.exposures import STATUS_BEFORE, digest
+from seamark.families.score.model.exposures import names_generation, published
 from seamark.families.score.registrar.state import EXPOSURE, Seen
 from seamark_runtime.api.meta import ManagedMeta
 from seamark_runtime.apply import Answers
@@ -12,8 +12,8 @@ from seamark_runtime.events import Notice
 
 
 def desire(seen: Seen) -> Wanted:
-    if seen.exposure is not None and anothers(seen, seen.exposure):
-        return Wanted()  # it goes; the one that comes then begins with no status
+    if seen.exposure is not None and (anothers(seen, seen.exposure) or undatable(seen, seen.exposure)):
+        return Wanted()  # it is deleted; the next one begins with no status
     spec = wanted_spec(seen)
     return Wanted(children={EXPOSURE: exposure(seen, spec)}) if spec is not None else Wanted()
 
@@ -23,6 +23,14 @@ def anothers(seen: Seen, exposure: WorkloadExposure) -> bool:
     if exposure.spec.workload_ref.uid != seen.workload.uid:
         return True
     return seen.planned is not None and seen.planned.spec.runtime_class != exposure.spec.runtime_class
+
+
+def undatable(seen: Seen, exposure: WorkloadExposure) -> bool:
+    """Its status does not show which generation it is about, and another one is planned: if the status stayed, nothing
+    would show whether the runtime has looked at that one."""
+    if seen.planned is None or exposure.spec.observed_workload_generation == seen.workload.metadata.generation:
+        return False
+    return exposure.status is not None and published(exposure.status) and not names_generation(exposure.status)
 
 
 def wanted_spec(seen: Seen) -> WorkloadExposureSpec | None:
@@ -38,20 +46,8 @@ def wanted_spec(seen: Seen) -> WorkloadExposureSpec | None:
 
 
 def exposure(seen: Seen, spec: WorkloadExposureSpec) -> WorkloadExposure:
-    """Every change of the spec carries a digest of the runtime's former status, so that it does not count as the
-    response."""
-    before = seen.exposure
-    changed = before is not None and before.spec != spec
-    status_before = digest(before.status) if before is not None and changed else ""
     metadata = seen.workload.metadata
-    return WorkloadExposure(
-        metadata=ManagedMeta(
-            name=metadata.name,
-            namespace=metadata.namespace,
-            annotations={STATUS_BEFORE: status_before} if changed else None,
-        ),
-        spec=spec,
-    )
+    return WorkloadExposure(metadata=ManagedMeta(name=metadata.name, namespace=metadata.namespace), spec=spec)
 
 
 def announce(_seen: Seen, answers: Answers) -> list[Notice]:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from seamark.api import score
-from seamark.families.score.model.planvalues import PlanContainer, PlanFile, PlanValues, SecretPart
+from seamark.families.score.model.planvalues import PlanContainer, PlanFile, PlanMount, PlanValues, SecretPart
 from seamark.families.score.model.quantity import canonical
 from seamark_runtime.api.apps import Compute, TemplateContainer
 from seamark_runtime.api.core import (
@@ -124,7 +124,7 @@ def mounts(name: str, planned: PlanContainer) -> tuple[VolumeMount, ...]:
         for each in planned.files
     ]
     of_volumes = [
-        VolumeMount(name=f"volume-{each.source}", mount_path=each.target, sub_path=each.path, read_only=each.read_only)
+        VolumeMount(name=volume_name(each), mount_path=each.target, sub_path=each.path, read_only=each.read_only)
         for each in planned.volumes
     ]
     return (*of_files, *of_volumes)
@@ -143,4 +143,14 @@ def volumes(workload: str, values: PlanValues) -> tuple[Volume, ...]:
     for volume in values.volumes:
         claim = ClaimVolume(claim_name=volume.source)
         found.append(Volume(name=f"volume-{volume.key}", persistent_volume_claim=claim))
+    mounted = (each for _, container in sorted(values.containers.items()) for each in container.volumes)
+    for name, claimed in sorted({volume_name(each): each.claim for each in mounted if each.claim}.items()):
+        found.append(Volume(name=name, persistent_volume_claim=ClaimVolume(claim_name=claimed)))
     return tuple(found)
+
+
+def volume_name(mount: PlanMount) -> str:
+    """That of a claim which is there already is a digest: its name may be longer, and have dots."""
+    if not mount.claim:
+        return f"volume-{mount.source}"
+    return f"claim-{hashlib.sha256(mount.claim.encode()).hexdigest()[:16]}"

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from seamark.api.score import ServicePort as PlanPort
 from seamark.api.score import WorkloadPlan
-from seamark.families.score.model.ownership import PART_OF
+from seamark.families.score.model.identity import SHARED
+from seamark.families.score.model.ownership import DELETE, PART_OF, POLICY
 from seamark.families.score.model.planvalues import PlanFile, PlanRoute, PlanValues, PlanVolume, binary, port_number
 from seamark.families.score.model.quantity import canonical
 from seamark.families.score.model.runtime import GENERATION, ROUTE_ROLE, WORKLOAD_LABEL
@@ -52,21 +52,15 @@ def render(plan: WorkloadPlan, values: PlanValues) -> dict[str, Object]:
         children[f"volume {volume.key}"] = claim(plan, volume)
     children[ROLLOUT] = rollout(plan, values)
     if values.ports:
-        children[SERVICE] = service(plan, values.ports)
+        children[SERVICE] = service(plan, values)
     for one_route in values.routes:
-        children[f"{ROUTE_ROLE}{one_route.key}"] = route(plan, one_route)
+        children[f"{ROUTE_ROLE}{one_route.key}"] = route(plan, one_route, service_name(plan, values))
     return children
 
 
 def metadata(plan: WorkloadPlan, name: str) -> ManagedMeta:
     """Named after the Workload, owned by the plan: an exposure that is made anew takes nothing down."""
-    owner = OwnerReference(
-        api_version=plan.RESOURCE.api_version,
-        kind="WorkloadPlan",
-        name=plan.metadata.name,
-        uid=plan.uid,
-        controller=True,
-    )
+    owner = owner_of(plan)
     return ManagedMeta(
         name=name,
         namespace=plan.metadata.namespace,
@@ -76,14 +70,25 @@ def metadata(plan: WorkloadPlan, name: str) -> ManagedMeta:
     )
 
 
+def owner_of(plan: WorkloadPlan) -> OwnerReference:
+    return OwnerReference(
+        api_version=plan.RESOURCE.api_version,
+        kind="WorkloadPlan",
+        name=plan.metadata.name,
+        uid=plan.uid,
+        controller=True,
+    )
+
+
 def labels(plan: WorkloadPlan) -> dict[str, str]:
     return {**PART_OF, "app.kubernetes.io/name": plan.metadata.name, WORKLOAD_LABEL: plan.metadata.name}
 
 
 def rollout(plan: WorkloadPlan, values: PlanValues) -> Deployment | StatefulSet:
     digest = files_digest(plan)
+    annotations = {**values.annotations, **({FILES: digest} if digest else {})}
     template = PodTemplate(
-        metadata=TemplateMeta(labels=labels(plan), annotations={FILES: digest} if digest else None),
+        metadata=TemplateMeta(labels=labels(plan), annotations=annotations or None),
         spec=TemplateSpec(
             containers=tuple(container(name, planned) for name, planned in sorted(values.containers.items())),
             volumes=volumes(plan.metadata.name, values) or None,
@@ -92,7 +97,7 @@ def rollout(plan: WorkloadPlan, values: PlanValues) -> Deployment | StatefulSet:
     spec = RolloutSpec(
         selector=Selector(match_labels={WORKLOAD_LABEL: plan.metadata.name}),
         template=template,
-        service_name=plan.metadata.name if values.stateful else "",
+        service_name=service_name(plan, values) if values.stateful else "",
     )
     kind = StatefulSet if values.stateful else Deployment
     return kind(metadata=metadata(plan, plan.metadata.name), spec=spec)
@@ -109,9 +114,14 @@ def files_digest(plan: WorkloadPlan) -> str:
     return hashlib.sha256(msgspec.json.encode(mounted)).hexdigest()[:16] if mounted else ""
 
 
-def service(plan: WorkloadPlan, ports: Sequence[PlanPort]) -> Service:
+def service_name(plan: WorkloadPlan, values: PlanValues) -> str:
+    return values.service_name or plan.metadata.name
+
+
+def service(plan: WorkloadPlan, values: PlanValues) -> Service:
+    meta = metadata(plan, service_name(plan, values))
     return Service(
-        metadata=metadata(plan, plan.metadata.name),
+        metadata=msgspec.structs.replace(meta, annotations={**values.annotations, **(meta.annotations or {})}),
         spec=ServiceSpec(
             type=platform(plan, "service").get("type") or "ClusterIP",
             selector={WORKLOAD_LABEL: plan.metadata.name},
@@ -122,7 +132,7 @@ def service(plan: WorkloadPlan, ports: Sequence[PlanPort]) -> Service:
                     protocol=port.protocol,
                     target_port=port.target_port or port.port,
                 )
-                for port in ports
+                for port in values.ports
             ),
         ),
     )
@@ -136,9 +146,23 @@ def files(plan: WorkloadPlan, name: str, entries: Sequence[PlanFile]) -> ConfigM
     )
 
 
+def owners(plan: WorkloadPlan, volume: PlanVolume) -> tuple[OwnerReference, ...]:
+    """Of several owners none is the controlling one: Kubernetes allows a single one of these."""
+    owner = owner_of(plan)
+    return (msgspec.structs.replace(owner, controller=None),) if volume.shared else (owner,)
+
+
 def claim(plan: WorkloadPlan, volume: PlanVolume) -> PersistentVolumeClaim:
+    """Without an owner where it is to outlive the plan: Kubernetes deletes what its owner does not outlive."""
+    meta, policy = metadata(plan, volume.source), volume.deprovision_policy
+    shared = {SHARED: volume.shared} if volume.shared else {}
     return PersistentVolumeClaim(
-        metadata=metadata(plan, volume.source),
+        metadata=msgspec.structs.replace(
+            meta,
+            labels={**(meta.labels or {}), POLICY: policy, **shared},
+            annotations=None if shared else meta.annotations,  # one of several plans: no generation is its own
+            owner_references=owners(plan, volume) if policy == DELETE else None,
+        ),
         spec=PersistentVolumeClaimSpec(
             access_modes=("ReadWriteOnce",), resources=StorageRequest(requests={"storage": canonical(volume.size)})
         ),
@@ -158,8 +182,8 @@ def parent(plan: WorkloadPlan) -> ParentReference:
     return ParentReference(name=gateway.get("name") or GATEWAY, namespace=gateway.get("namespace"))
 
 
-def route(plan: WorkloadPlan, planned: PlanRoute) -> HTTPRoute:
-    backend = BackendRef(name=plan.metadata.name, port=port_number(planned))
+def route(plan: WorkloadPlan, planned: PlanRoute, backend_name: str) -> HTTPRoute:
+    backend = BackendRef(name=backend_name, port=port_number(planned))
     match = RouteMatch(path=PathMatch(value=planned.path or "/"))
     return HTTPRoute(
         metadata=metadata(plan, f"{plan.metadata.name}.{planned.key}"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from seamark.api.score import WorkloadPlan
 from seamark.families.score.model.planvalues import PlanValues
+from seamark_runtime.api.apps import PersistentVolumeClaim
 
 FILES = "score.dev/files"  # on the pods: a digest of their files, which are not renewed under a running container
 GATEWAY = "default"  # the Gateway of routes, unless the platform names another
@@ -15,3 +16,4 @@ GATEWAY = "default"  # the Gateway of routes, unless the platform names another
 class Seen:
     plan: WorkloadPlan
     values: PlanValues | None  # None: the plan is for another runtime
+    volumes: tuple[PersistentVolumeClaim, ...] = ()  # all that were rendered from plans of this name

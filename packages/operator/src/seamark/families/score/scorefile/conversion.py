@@ -22,6 +22,7 @@ CONTAINER = (
     *("image", "command", "args", "variables", "files", "volumes"),
     *("resources", "livenessProbe", "readinessProbe"),
 )
+KUBERNETES = ("name", "namespace", "annotations", "labels")  # of the metadata, what every object there has
 FILE = ("target", "mode", "source", "content", "binaryContent", "noExpand")
 VOLUME = ("target", "source", "path", "readOnly")
 
@@ -72,17 +73,20 @@ class _Conversion:
         _only(score, ("apiVersion", "metadata", "containers", "service", "resources"), "")
         if score.get("apiVersion") != API_VERSION:
             raise _Fault(f"apiVersion: it is {score.get('apiVersion')!r}, and must be {API_VERSION}")
+        metadata, extra = self._metadata(score.get("metadata"))
         spec: Json = {"containers": self._each(score.get("containers"), "containers", self._container)}
+        spec |= {"metadata": extra} if extra else {}
         if service := _map(score.get("service", {}), "service"):
             _only(service, ("ports",), "service")
             ports = self._each(service.get("ports"), "service.ports", self._port)
+            _check_ports(ports)
             spec["service"] = {"ports": [{"name": name, **port} for name, port in ports.items()]}
         if "resources" in score:
             spec["resources"] = self._each(score["resources"], "resources", self._resource)
         manifest = {
             "apiVersion": API_VERSION,
             "kind": "Workload",
-            "metadata": self._metadata(score.get("metadata")),
+            "metadata": metadata,
             "spec": spec,
         }
         try:
@@ -92,14 +96,15 @@ class _Conversion:
             raise _Fault(f"{where.rstrip('`').removeprefix('spec.')}: {message}") from None
         return manifest
 
-    def _metadata(self, value: Any) -> Json:
+    def _metadata(self, value: Any) -> tuple[Json, Json]:
+        """What Kubernetes has, too, and the other keys: they are free, and placeholders can name them."""
         metadata = _map(value, "metadata")
-        for name in metadata:
-            if name not in ("name", "namespace", "annotations", "labels"):
-                raise _Fault(f"metadata.{name}: a Workload can't hold it; make it an annotation")
         if not isinstance(metadata.get("name"), str):
             raise _Fault("metadata.name: a workload needs a name")
-        return metadata
+        _check_texts(metadata.get("annotations", {}), "metadata.annotations")
+        _check_texts(metadata.get("labels", {}), "metadata.labels")
+        extra = {name: each for name, each in metadata.items() if name not in KUBERNETES}
+        return {name: each for name, each in metadata.items() if name in KUBERNETES}, extra
 
     def _container(self, value: Json, where: str) -> Json:
         if "before" in value:
@@ -111,6 +116,8 @@ class _Conversion:
         for name, entry in (("files", self._file), ("volumes", self._volume)):
             if name in value:
                 found[name] = self._entries(value[name], f"{where}.{name}", entry)
+        if "resources" in value:
+            found["resources"] = _compute(_map(value["resources"], f"{where}.resources"), f"{where}.resources")
         for name in ("livenessProbe", "readinessProbe"):
             if name in value:
                 found[name] = self._probe(_map(value[name], f"{where}.{name}"), f"{where}.{name}")
@@ -122,7 +129,8 @@ class _Conversion:
     def _entries(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> list[Json]:
         """A map by target, or the deprecated list."""
         if isinstance(value, list):
-            return [convert(_map(item, f"{where}[{n}]"), f"{where}[{n}]") for n, item in enumerate(value)]
+            places = [(f"{where}[{number}]", item) for number, item in enumerate(value)]
+            return [convert(_renewed(_map(item, place), place), place) for place, item in places]
         entries = []
         for target, item in _map(value, where).items():
             entry = _map(item, f"{where}.{target}")
@@ -156,14 +164,14 @@ class _Conversion:
 
     def _probe(self, value: Json, where: str) -> Json:
         _only(value, ("httpGet", "exec"), where)
-        if len(value) != 1:
-            raise _Fault(f"{where}: exactly one of httpGet and exec must be set")
+        if not value:
+            raise _Fault(f"{where}: at least one of httpGet and exec must be set")
         if "httpGet" not in value:
             return value
         get = _map(value["httpGet"], f"{where}.httpGet")
         _only(get, ("host", "scheme", "path", "port", "httpHeaders"), f"{where}.httpGet")
         headers = {"headers": get["httpHeaders"]} if "httpHeaders" in get else {}
-        return {"httpGet": {name: field for name, field in get.items() if name != "httpHeaders"} | headers}
+        return value | {"httpGet": {name: field for name, field in get.items() if name != "httpHeaders"} | headers}
 
     def _port(self, value: Json, where: str) -> Json:
         _only(value, ("port", "protocol", "targetPort"), where)
@@ -171,8 +179,13 @@ class _Conversion:
 
     def _resource(self, value: Json, where: str) -> Json:
         _only(value, ("type", "class", "id", "metadata", "params"), where)
-        _only(_map(value.get("metadata", {}), f"{where}.metadata"), ("annotations",), f"{where}.metadata")
-        return value
+        if "metadata" not in value:
+            return value
+        metadata = _map(value["metadata"], f"{where}.metadata")
+        _check_texts(metadata.get("annotations", {}), f"{where}.metadata.annotations")
+        extra = {name: each for name, each in metadata.items() if name != "annotations"}
+        own = {name: each for name, each in metadata.items() if name == "annotations"}
+        return value | {"metadata": own | ({"extra": extra} if extra else {})}
 
     def _each(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> Json:
         return {
@@ -187,6 +200,53 @@ def _map(value: Any, where: str) -> Json:
         if not isinstance(name, str):
             raise _Fault(f"{where}: the key {name!r} is no text; put it in quotes")
     return value
+
+
+def _compute(value: Json, where: str) -> Json:
+    """The Score schema writes kilobytes with a capital letter, Kubernetes with a small one."""
+    _only(value, ("limits", "requests"), where)
+    found = {}
+    for kind, amounts in value.items():
+        _only(_map(amounts, f"{where}.{kind}"), ("cpu", "memory"), f"{where}.{kind}")
+        found[kind] = {what: _kilobytes(amount) for what, amount in amounts.items()}
+    return found
+
+
+def _kilobytes(amount: Any) -> Any:
+    number = amount.removesuffix("K") if isinstance(amount, str) else ""
+    return f"{number}k" if number and number != amount and number[-1:].isdigit() else amount
+
+
+def _check_ports(ports: Json) -> None:
+    """A Service can't have two ports of one number and protocol."""
+    found: dict[tuple[str, str], str] = {}
+    for name, port in ports.items():
+        number = (repr(port.get("port")), str(port.get("protocol", "TCP")))
+        if (other := found.setdefault(number, name)) != name:
+            raise _Fault(f"service.ports.{name}: it has the number {number[0]} and the protocol of {other}")
+
+
+def _renewed(item: Json, where: str) -> Json:
+    """An element of a deprecated list, which may have deprecated forms itself: lines for a content, read_only."""
+    if "target" not in item:
+        raise _Fault(f"{where}.target: an element of a list needs one")
+    found = {"readOnly" if name == "read_only" else name: each for name, each in item.items()}
+    if isinstance(found.get("content"), list):
+        found["content"] = _lines(found["content"], f"{where}.content")
+    return found
+
+
+def _lines(content: list[Any], where: str) -> str:
+    for number, line in enumerate(content):
+        if not isinstance(line, str):
+            raise _Fault(f"{where}[{number}]: {line!r} is no text; put it in quotes")
+    return "\n".join(content)
+
+
+def _check_texts(value: Any, where: str) -> None:
+    for name, text in _map(value, where).items():
+        if not isinstance(text, str):
+            raise _Fault(f"{where}.{name}: {text!r} is no text; put it in quotes")
 
 
 def _only(value: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:

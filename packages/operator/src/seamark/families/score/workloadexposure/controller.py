@@ -111,8 +111,9 @@ def observe(dependencies: Dependencies, view: View, exposure: WorkloadExposure, 
     plan = same_workload(view.intent(WorkloadPlan, key), exposure)
     values = read(plan) if plan is not None else NOTHING
     offers = isinstance(values, Unfit) or bool(values.ports)  # of an unfit plan, what was rendered before stays
-    service = rendered_of(plan, view.get(Service, key)) if offers else None
-    routes = tuple(route for route in routes_to(view, key) if not route.deleting) if service else ()
+    service_key = Key(key.namespace, service_of(view, plan, values))
+    service = rendered_of(plan, view.get(Service, service_key)) if offers else None
+    routes = tuple(route for route in routes_to(view, service_key) if not route.deleting) if service else ()
     found = {gateway: view.get(Gateway, gateway) for gateway in parents_of(routes)}
     seen = Seen(
         exposure=exposure,
@@ -121,7 +122,7 @@ def observe(dependencies: Dependencies, view: View, exposure: WorkloadExposure, 
         rollout=rolled_out(view, plan, key, values),
         service=service,
         services=view.by(SERVICES, key) if service else (),
-        ingresses=view.by(INGRESSES, key) if service else (),
+        ingresses=view.by(INGRESSES, service_key) if service else (),
         routes=routes,
         gateways={name: gateway for name, gateway in found.items() if gateway is not None},
         fronts={name: fronts(view, name, options) for name in found},
@@ -130,11 +131,23 @@ def observe(dependencies: Dependencies, view: View, exposure: WorkloadExposure, 
         resolves=options.probes,
         probes=options.probes,
         inside=options.inside,
+        pod_network=options.pod_network,
+        loopback=options.loopback,
         pace=options.pace,
     )
     named = [Key(key.namespace, host) for host in hosts(places(seen))]
     records = {record.key: record for name in named for record in view.by(RECORDS, name)}
     return replace(seen, records=tuple(records.values()))
+
+
+def service_of(view: View, plan: WorkloadPlan | None, values: PlanValues | Unfit) -> str:
+    """The name of the Service; of an unfit plan that of the Service which was rendered before."""
+    if plan is None:
+        return ""
+    if not isinstance(values, Unfit):
+        return values.service_name or plan.metadata.name
+    before = [each for each in view.by(SERVICES, plan.key) if rendered_of(plan, each) is not None]
+    return before[0].metadata.name if before else plan.metadata.name
 
 
 def parents_of(routes: tuple[HTTPRoute, ...]) -> list[Key]:

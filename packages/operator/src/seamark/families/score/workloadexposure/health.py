@@ -5,6 +5,7 @@ from __future__ import annotations
 from seamark.api.score import Exposure
 from seamark.families.score.model.planvalues import Unfit
 from seamark.families.score.model.runtime import GENERATION
+from seamark.families.score.workloadexposure.connections import reachable
 from seamark.families.score.workloadexposure.names import Names
 from seamark.families.score.workloadexposure.places import accepted, addresses, gateway_key, load_balancers, programmed
 from seamark.families.score.workloadexposure.state import (
@@ -14,12 +15,13 @@ from seamark.families.score.workloadexposure.state import (
     INGRESS_PENDING,
     LB_PENDING,
     PROVISIONING,
+    REACHABLE,
     READY,
     Seen,
 )
 from seamark_runtime.api.core import Pod
 from seamark_runtime.api.meta import Condition
-from seamark_runtime.conditions import FALSE, TRUE, UNKNOWN
+from seamark_runtime.conditions import FALSE, TRUE, UNKNOWN, Awaited
 
 # The API server has no reason for these, only messages; these parts of them have never changed.
 REFUSALS = {
@@ -43,22 +45,30 @@ WAITING = {
 
 def conditions(seen: Seen, exposures: tuple[Exposure, ...], names: Names) -> tuple[Condition, ...]:
     rollout = _rolled_out(seen, exposures, names) if rendered_for(seen) else _not_rendered(seen)
-    parts = (*rollout, balanced(seen), routed(seen), named(names))
+    parts = (*rollout, balanced(seen), routed(seen), named(names), reachable(seen, exposures))
     return summed_up(parts), *parts
+
+
+GOOD_WHEN_TRUE = (AVAILABLE.name, REACHABLE.name)
 
 
 def summed_up(parts: tuple[Condition, ...]) -> Condition:
     """Named after the first that is bad news: a mirror then finds the same abstract reason in both."""
     if parts[0].status == UNKNOWN:
         return READY.unknown(PROVISIONING.name, parts[0].message)  # it is not rendered yet: the state is not known
-    bad = [part for part in parts if part.status == (FALSE if part.type == AVAILABLE.name else TRUE)]
-    bad.sort(key=lambda part: part.type == AVAILABLE.name)  # what says why comes before that it is not available
+    bad = [part for part in parts if part.status == (FALSE if part.type in GOOD_WHEN_TRUE else TRUE)]
+    bad.sort(key=lambda part: part.type in GOOD_WHEN_TRUE)  # what says why comes before that it is not available
     if bad:
-        return READY.false(bad[0].type, bad[0].message)
-    unknown = [part for part in parts if part.status == UNKNOWN]
-    if unknown:
-        return READY.unknown(unknown[0].type, unknown[0].message)
+        return READY.false(_summary_reason(bad[0]), bad[0].message)
+    for part in parts:
+        if part.status == UNKNOWN:
+            make = READY.not_yet if isinstance(part, Awaited) else READY.unknown
+            return make(_summary_reason(part), part.message)
     return READY.true("Running", parts[0].message)
+
+
+def _summary_reason(part: Condition) -> str:
+    return "NetworkUnavailable" if part.type == REACHABLE.name else part.type
 
 
 def rendered_for(seen: Seen) -> bool:
@@ -76,7 +86,7 @@ def _not_rendered(seen: Seen) -> tuple[Condition, ...]:
             PROVISIONING.false("RolledOut", "Nothing is under way"),
             DEGRADED.true("Refused", message),
         )
-    message = "This generation is being rendered"
+    message = f"Generation {seen.exposure.spec.observed_workload_generation} is not rendered yet"
     return (
         AVAILABLE.unknown("Provisioning", message),
         PROVISIONING.true("RollingOut", message),
@@ -86,9 +96,7 @@ def _not_rendered(seen: Seen) -> tuple[Condition, ...]:
 
 def _rolled_out(seen: Seen, exposures: tuple[Exposure, ...], names: Names) -> tuple[Condition, ...]:
     running, wanted = replicas(seen)
-    message = f"{running} of {wanted} replicas are available"
-    if running < wanted and (why := _why(seen)):
-        message = f"{message}: {why}"
+    message = _availability(seen)
     rolling = rolling_out(seen)
     available = (
         AVAILABLE.true("Running", message) if running >= wanted else _unavailable(seen, message, rolling=rolling)
@@ -97,6 +105,15 @@ def _rolled_out(seen: Seen, exposures: tuple[Exposure, ...], names: Names) -> tu
         PROVISIONING.true("RollingOut", message) if rolling else PROVISIONING.false("RolledOut", "Nothing is under way")
     )
     return available, provisioning, _degraded(seen, exposures, names, available)
+
+
+def _availability(seen: Seen) -> str:
+    """Without numbers: they change with every Pod, and each changed message is a write."""
+    running, wanted = replicas(seen)
+    if running >= wanted:
+        return "All replicas are available"
+    message = "Not all replicas are available" if running else "No replica is available"
+    return f"{message}: {why}" if (why := _why(seen)) else message
 
 
 def _unavailable(seen: Seen, message: str, *, rolling: bool) -> Condition:

@@ -3,6 +3,7 @@
 - A name is looked up where the runtime can do that; what a DNSEndpoint says of it explains a failure. Where nothing
   is looked up, the status of the DNSEndpoint decides. A record of the Workload's own namespace that is refused is a
   failure, whatever else answers to the name.
+- A name inside the cluster is none for a client outside: its URL is not published, and withdrawn if it was.
 - A published URL is not withdrawn when its name does not resolve for a moment: it is reported as not reachable.
 """
 
@@ -14,11 +15,15 @@ from dataclasses import dataclass, field
 from seamark.api.dns import DNSEndpoint
 from seamark.families.score.workloadexposure.places import Place
 from seamark.families.score.workloadexposure.state import Lookup, Seen
+from seamark_runtime.callrates import Rate
 from seamark_runtime.calls import Call, Failed
 from seamark_runtime.conditions import FALSE, UNKNOWN
 from seamark_runtime.source import Fresh, NotYet
+from seamark_runtime.upstreams import CLUSTER_DOMAIN
 
 OTHERS = (FALSE, UNKNOWN)
+INTERNAL = "a name inside the cluster leads to a Service there, not to a Gateway; give the route another host name"
+LOOKUPS = Rate("lookups of exposures", 60.0)
 
 
 @dataclass(frozen=True)
@@ -34,17 +39,24 @@ class Names:
 def lookup(seen: Seen, host: str) -> Call[bool]:
     action = Lookup(host, _record_trouble(seen.records_of(host)))
     every = seen.pace.lookup
-    return Call(f"{seen.exposure.key}/lookup {host}", action, every=every, shelf_life=4 * every)
+    return Call(f"{seen.exposure.key}/lookup {host}", action, every=every, shelf_life=4 * every, rate=LOOKUPS)
 
 
 def hosts(places: Iterable[Place]) -> list[str]:
-    return list(dict.fromkeys(place.host for place in places if place.named))
+    """Those to look up. A name inside the cluster leads to a Service there, whatever its answer is."""
+    return list(dict.fromkeys(place.host for place in places if place.named and not internal(place.host)))
+
+
+def internal(host: str) -> bool:
+    return host.rstrip(".").endswith((f".{CLUSTER_DOMAIN}", ".svc"))
 
 
 def names(seen: Seen, places: list[Place]) -> Names:
     failed: dict[str, str] = {}
     waiting: set[str] = set()
     standing = published(seen)
+    for host in dict.fromkeys(place.host for place in places if place.named and internal(place.host)):
+        failed[host] = INTERNAL
     for host in hosts(places):
         record = _record_trouble(seen.records_of(host))
         if not seen.resolves:

@@ -20,7 +20,7 @@ from seamark_runtime.conditions import FALSE, TRUE
 
 SCHEMES = {80: "http", 8080: "http", 443: "https", 8443: "https", 50051: "grpc"}
 HINTS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC", "tcp": "TCP"}
-NAMES = ("http", "https", "grpc")
+NAMES = ("http", "https", "grpc", "tcp")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 ROUTE, INGRESS, LOAD_BALANCER, SERVICE = 100, 90, 50, 0  # priorities
 
@@ -91,7 +91,7 @@ def fronted(fronts: tuple[Service, ...], port: int) -> int:
 def _paths(seen: Seen, route: HTTPRoute) -> Iterator[str]:
     """Where its rules lead to the Service; the first way of a rule stands for it."""
     for rule in route.spec.rules:
-        if seen.exposure.key in {backend_key(route, backend) for backend in rule.backend_refs}:
+        if seen.service_key in {backend_key(route, backend) for backend in rule.backend_refs}:
             match = next(iter(rule.matches or ()), None)
             yield match.path.value if match is not None and match.path is not None else "/"
 
@@ -149,7 +149,7 @@ def serves(gateway: Gateway, listener: Listener, host: str) -> bool:
 def _ingresses(seen: Seen) -> Iterator[Place]:
     for ingress in seen.ingresses:
         secure = {host for tls in ingress.spec.tls or () for host in tls.hosts or ()}
-        for host, path in _ways(ingress, seen.exposure.metadata.name):
+        for host, path in _ways(ingress, seen.service_key.name):
             scheme = "https" if host in secure else "http"
             for address in addresses(ingress):
                 yield place(scheme, host or address.hostname or address.ip, DEFAULT_PORTS[scheme], INGRESS, path)

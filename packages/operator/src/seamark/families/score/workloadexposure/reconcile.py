@@ -7,21 +7,26 @@ from collections.abc import Iterator
 import msgspec
 
 from seamark.api.score import Exposure, WorkloadExposureStatus
+from seamark.families.score.workloadexposure.connections import dials
 from seamark.families.score.workloadexposure.health import conditions, replicas
-from seamark.families.score.workloadexposure.names import Names, hosts, lookup, names, published
+from seamark.families.score.workloadexposure.names import Names, hosts, internal, lookup, names, published
 from seamark.families.score.workloadexposure.places import Place, places
 from seamark.families.score.workloadexposure.state import Probe, Seen
 from seamark_runtime.apply import Answers
+from seamark_runtime.callrates import Rate
 from seamark_runtime.calls import Call, Failed
 from seamark_runtime.controller import Wanted
 from seamark_runtime.source import Fresh, NotYet
+
+PROBES = Rate("probes of exposures", 60.0)
 
 
 def desire(seen: Seen) -> Wanted:
     found = places(seen)
     lookups = [lookup(seen, host) for host in hosts(found)] if seen.resolves else []
     shown = open_ways(seen, found, names(seen, found))
-    return Wanted(calls=(*lookups, *(call for place in shown if (call := probe(seen, place)) is not None)))
+    probes = (call for place in shown if (call := probe(seen, place)) is not None)
+    return Wanted(calls=(*lookups, *probes, *dials(seen)))
 
 
 def judge(seen: Seen, _answers: Answers) -> WorkloadExposureStatus:
@@ -37,6 +42,8 @@ def open_ways(seen: Seen, found: list[Place], known: Names) -> Iterator[Place]:
     """Those whose names have an answer, and those that are published already."""
     standing = published(seen)
     for place in found:
+        if place.named and internal(place.host):
+            continue
         unanswered = place.named and (place.host in known.failed or place.host in known.waiting)
         if not unanswered or place.entry.url in standing:
             yield place
@@ -48,7 +55,8 @@ def probe(seen: Seen, place: Place) -> Call[bool] | None:
     if not seen.probes or (local and not seen.inside) or place.entry.scheme_hint == "OTHER":
         return None
     action = Probe(place.host, place.port, place.scheme, place.path, replicas(seen)[0])
-    return Call(f"{seen.exposure.key}/{place.entry.url}", action, every=seen.pace.probe, shelf_life=3 * seen.pace.probe)
+    every, target = seen.pace.probe, f"{seen.exposure.key}/{place.entry.url}"
+    return Call(target, action, every=every, shelf_life=3 * every, rate=PROBES)
 
 
 def exposed(seen: Seen, place: Place, known: Names) -> Exposure:

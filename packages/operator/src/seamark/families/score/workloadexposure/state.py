@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from seamark.api.dns import DNSEndpoint
 from seamark.api.score import WorkloadExposure, WorkloadPlan
@@ -18,6 +19,7 @@ from seamark_runtime.api.meta import Key
 from seamark_runtime.api.networking import Ingress
 from seamark_runtime.calls import Results
 from seamark_runtime.conditions import ConditionType
+from seamark_runtime.errors import Retry
 
 AVAILABLE = ConditionType(
     "Available",
@@ -26,7 +28,7 @@ AVAILABLE = ConditionType(
         "Running": "All replicas are available",
         "Provisioning": "Replicas of this generation are on their way",
         "Degraded": "Some or all replicas are not available",
-        "Refused": "The API server refused what was rendered; the message has its words",
+        "Refused": "The API server refused what was rendered; the message has its error",
         "QuotaExceeded": "A quota of the namespace is used up",
         "PermissionDenied": "The runtime may not make what was rendered",
         "PolicyViolation": "A policy of the cluster forbids what was rendered",
@@ -53,7 +55,7 @@ INGRESS_PENDING = ConditionType(
     reasons={
         "RouteNotServed": "The Gateway does not serve the route yet",
         "IngressNotServed": "The Ingress has no address yet",
-        "Refused": "The API server refused the route; the message has its words",
+        "Refused": "The API server refused the route; the message has its error",
         "Served": "Every Ingress and route is served, or there is none",
     },
 )
@@ -61,7 +63,7 @@ LB_PENDING = ConditionType(
     "LBPending",
     meaning="A load balancer has no address (True is bad news)",
     reasons={
-        "NoAddress": "Nobody has given the Service an address yet",
+        "NoAddress": "The Service has no address yet",
         "Addressed": "Every load balancer has an address, or there is none",
     },
 )
@@ -75,9 +77,27 @@ DNS_NOT_READY = ConditionType(
         "Answered": "Every host name has an answer, or there is none",
     },
 )
+REACHABLE = ConditionType(
+    "Reachable",
+    meaning="Ready Pods answer at its HTTP ports and accept connections at other TCP ports, or its endpoint answers",
+    reasons={
+        "Accepted": "The ready Pods answered at every HTTP port, and accepted connections at every other TCP port",
+        "Answered": "The endpoint answered an HTTP request from where the operator runs",
+        "NoPorts": "It offers no port",
+        "Refused": "a ready Pod refuses connections: no process listens at the port",
+        "WrongProtocol": "A ready Pod answers at an HTTP port, but not with HTTP, or not with TLS",
+        "NoAnswer": "A ready Pod neither accepts nor refuses, or closes connections without an answer",
+        "OutsidePodNetwork": "The operator runs outside of the Pod network, so nothing was tried",
+        "NoPod": "No Pod with an address is ready",
+        "NotVerifiable": "All its ports are UDP, which gives no sign of a listener",
+        "NotTried": "This operator tries no connections",
+        "Expired": "The last connection is older than its shelf life",
+        "Pending": "No connection was tried yet",
+    },
+)
 READY = ConditionType(
     "Ready",
-    meaning="It runs, and nothing of the others is bad news",
+    meaning="It runs, its ports accept connections, and nothing of the others is bad news",
     reasons={
         "Running": "All is as it should be",
         "Available": "Not all replicas of this generation run",
@@ -86,9 +106,10 @@ READY = ConditionType(
         "LBPending": "A load balancer has no address",
         "IngressPending": "An Ingress or a route is not served",
         "DNSNotReady": "A host name has no answer in DNS",
+        "NetworkUnavailable": "Its ports are not known to accept connections; the message has the reason",
     },
 )
-CONDITIONS = (READY, AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY)
+CONDITIONS = (READY, AVAILABLE, PROVISIONING, DEGRADED, LB_PENDING, INGRESS_PENDING, DNS_NOT_READY, REACHABLE)
 
 
 @dataclass(frozen=True)
@@ -110,8 +131,19 @@ class Seen:
     results: Results = field(default_factory=Results)
     resolves: bool = False  # whether host names are looked up
     probes: bool = False  # whether endpoints are tried at all
-    inside: bool = False  # whether cluster-local endpoints can be tried from here
+    inside: bool = False  # whether this is a Pod: Pods and cluster-local endpoints can be tried from here
+    pod_network: bool = False  # whether Pods can be connected to from here
+    loopback: bool = False  # whether Pods with loopback addresses are Pods on this machine
     pace: Pace = field(default_factory=Pace)
+
+    @property
+    def service_key(self) -> Key:
+        """The Service that was rendered; its name may differ from the Workload's."""
+        return self.service.key if self.service is not None else self.exposure.key
+
+    def dialable(self, address: str) -> bool:
+        """Whether a connection to a Pod's address leads to that Pod from here."""
+        return self.inside or self.pod_network or (self.loopback and address.startswith("127."))
 
     def records_of(self, host: str) -> list[DNSEndpoint]:
         """Records of the Workload's own namespace: records of others are not related to it."""
@@ -149,3 +181,27 @@ class Lookup:
 
     host: str
     record: str = ""  # the state of its record: when that changes, it is looked up again at once
+
+
+class Port(NamedTuple):
+    """A port of a Pod, and the protocol that is tried there: http, https, or tcp for a connection alone."""
+
+    number: int
+    scheme: str
+
+
+@dataclass(frozen=True)
+class Dial:
+    """One connection to each of these ports of a Pod. Another Pod at the same address is another action."""
+
+    pod: str  # its uid
+    address: str
+    ports: tuple[Port, ...]
+
+
+class PortRefused(Retry):
+    """No process listens at a port of a Pod, by the answer of its machine."""
+
+
+class OtherProtocol(Retry):
+    """A Pod answers at a port, but not with the protocol that the port has by its name or number."""
