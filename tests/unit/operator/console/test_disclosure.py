@@ -29,7 +29,7 @@ RIGHTS = st.sets(
 
 
 def named(resource: Resource, namespace: str, *hops: Hop) -> Hop:
-    """With words that have its own name in them, as conditions do."""
+    """With a message that includes its own name, as conditions do."""
     name = f"canary-{resource.kind}-{namespace}".lower()
     conditions = (ObservedCondition("Ready", "False", message=f"{name} is refused", about=name),)
     truth = Truth.FALSE

@@ -21,6 +21,7 @@ from seamark.console.graph import identity
 from seamark.console.rows import Board
 from seamark.console.server import Console
 from seamark.explain import kinds
+from seamark.explain.leadership import Leadership, OperatorLease
 from seamark.explain.model import Hop
 from seamark_cluster.real.ports import Ports
 from seamark_runtime.api.meta import Key
@@ -40,6 +41,7 @@ class World:
     reviews: Reviews
     reports: Collection[Key, Hop] = field(default_factory=lambda: Collection("console"))
     time: float = 1000.0
+    board: Board = field(init=False)
 
     def show(self, key: Key) -> None:
         at = identity(kinds.SERVICE, key)
@@ -59,7 +61,8 @@ async def console() -> AsyncIterator[tuple[World, aiohttp.ClientSession]]:
         world = World(f"http://{address}", Reviews({"good": "ann"}, RIGHTS))
         access = Access(world.reviews, lambda: world.time, Budget(lambda: world.time))
         witness = LocalEvidence(access, lambda _, key: [f"answered for {key.name}"])
-        page = Console(Board(world.reports, lambda: 0.0), access, nobody, lambda: True, witness)
+        world.board = Board(world.reports, lambda: 0.0)
+        page = Console(world.board, access, nobody, lambda: True, witness)
         await page.start(address)
         try:
             async with aiohttp.ClientSession() as session:
@@ -188,3 +191,18 @@ def test_the_page_writes_text_and_never_markup() -> None:
     assert [line.strip() for line in script.splitlines() if "href = " in line or "href:" in line] == [
         "const href = `#/${row.kind}/${row.namespace}/${row.name}`;"
     ]
+
+
+def test_a_stopped_operator_is_reported_to_whoever_looks_without_the_name_of_its_lease() -> None:
+    async def story() -> None:
+        async with console() as (world, session):
+            world.show(MINE)
+            async with session.get(f"{world.url}/api/stream", headers=bearer("good")) as answer:
+                assert (await event(answer.content))["stopped"] == []
+                lease = OperatorLease(Key("ours", "seamark"), ("dns",), "2026-01-01T00:01:00Z")
+                world.board.leaders.update(Leadership((lease,)))
+                changed = await event(answer.content)
+                assert changed["stopped"] == [{"families": ["dns"], "asOf": "2026-01-01T00:01:00Z"}]
+                assert changed["rows"] == []
+
+    asyncio.run(story())

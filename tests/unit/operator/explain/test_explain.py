@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from io import StringIO
@@ -10,16 +11,18 @@ import pytest
 from rich.console import Console
 
 from seamark.explain import kinds
-from seamark.explain.links import Selection
+from seamark.explain.links import Reference, Selection, agent_endpoint
 from seamark.explain.meanings import meanings
 from seamark.explain.model import Hop, Raw, Truth, root_cause
 from seamark.explain.reader import Forbidden, Missing, Reader
 from seamark.explain.show import age, plain, tree
 from seamark.explain.walk import explained
+from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.errors import UserError
+from seamark_runtime.transport import Answer, HttpRequest
 from tests.unit.operator.explain.chain import Chain, condition
-from tests.virtual_time import run
+from tests.virtual_time import CLOCK, run
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 
@@ -43,7 +46,7 @@ def printed(hop: Hop) -> str:
 
 
 def shape(hop: Hop) -> object:
-    """The tree in short: what, how true, and what it stands on."""
+    """The tree in short: what, its truth, and its dependencies."""
     return {f"{hop} {hop.truth.value}": [shape(below) for below in hop.hops]}
 
 
@@ -222,9 +225,51 @@ def test_an_argument_that_names_nothing_gets_one_clear_line(word: str) -> None:
         ("2026-01-01T00:04:30Z", "30s"),
         ("2025-12-31T00:00:00Z", "24h"),
         ("2025-12-01T00:00:00Z", "31d"),
-        ("1970-01-01T00:00:00Z", "from the start"),
+        ("1970-01-01T00:00:00Z", "default, not yet judged"),
         ("", ""),
     ],
 )
 def test_ages_are_as_kubectl_writes_them(since: str, shown: str) -> None:
     assert age(since, NOW) == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "served"),
+    [
+        ({"reason": "NotFound", "message": "x", "details": {"name": "web", "kind": "greetings"}}, True),
+        ({"reason": "NotFound", "message": 'the requested resource "web"', "details": {"name": "web"}}, True),
+        ({"reason": "NotFound", "message": "x", "details": {}}, False),
+        ("404 page not found", False),
+    ],
+)
+def test_an_object_that_is_missing_is_told_from_a_kind_that_is_not_served(body: object, served: bool) -> None:
+    class Answers(EmbeddedTransport):
+        async def send(self, _request: HttpRequest) -> Answer:
+            return Answer(404, body.encode() if isinstance(body, str) else json.dumps(body).encode())
+
+    async def program() -> None:
+        reader, key = Reader(Answers(Store(clock=CLOCK))), Key("default", "web")
+        reader.get(kinds.EVENT, key)
+        await reader.catch_up()
+        assert reader.get(kinds.EVENT, key) == Missing(served)
+
+    run(program())
+
+
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("http://web.shop:8080", [Key("shop", "web")]),
+        ("web.shop:8080", [Key("shop", "web")]),
+        ("http://Web.Shop.svc.cluster.local.", [Key("shop", "web")]),
+        ("http://web.shop.", [Key("shop", "web")]),
+        ("8080", []),
+        ("http://example.com.evil:80", []),
+        ("http://user:password@web.shop", []),
+        ("http://[", []),
+    ],
+)
+def test_an_upstream_names_the_service_that_the_agent_connects_to(url: str, named: list[Key]) -> None:
+    raw: Raw = {"metadata": {"namespace": "default", "name": "a"}, "spec": {"url": "", "upstream": {"url": url}}}
+    found = [link for link in agent_endpoint(raw) if isinstance(link, Reference) and link.resource == kinds.SERVICE]
+    assert [link.key for link in found] == named

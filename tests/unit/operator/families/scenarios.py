@@ -1,8 +1,9 @@
 """Scenarios of a family: YAML in, golden YAML out.
 
-A file has two documents. The first says what is `given` (objects as they are in the cluster), what was `refused`
-(children by role, in the server's words) and how `calls` were answered. The second is what the family wants and says
-then, for each object whose status it writes. `UPDATE_GOLDEN=1` writes the second document anew: read the difference.
+A file has two documents. The first has what is `given` (objects as they are in the cluster), what was `refused`
+(children by role, with the server's message) and how `calls` were answered. The second is what the family wants and
+reports then, for each object whose status it writes. `UPDATE_GOLDEN=1` writes the second document anew: read the
+difference.
 
 Nothing runs here but the family's own pure functions, on real caches: no loop, no client, no clock.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +26,7 @@ from seamark_runtime.apply import Answers, Refusal
 from seamark_runtime.cache import Cache, Index
 from seamark_runtime.calls import Call, Failed, Results
 from seamark_runtime.client import Client
+from seamark_runtime.clock import timestamp
 from seamark_runtime.conditions import Stamp
 from seamark_runtime.controller import CollectionController, Controller, Declaration, Wanted, children, kinds
 from seamark_runtime.errors import Refused
@@ -34,7 +37,8 @@ from seamark_runtime.view import View
 from seamark_runtime.watch import Watch
 from tests import status_rules
 
-NOW = "2026-01-01T00:00:00Z"
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = timestamp(EPOCH)
 FOR_EVER = float("inf")
 PHASED = ("ResourceClaim",)  # others have defined these, with a phase
 
@@ -113,7 +117,7 @@ class Play:
         return said
 
     def _view(self) -> View:
-        return View(self._informers, 0.0, self._singles)
+        return View(self._informers, 0.0, self._singles, date=EPOCH)
 
     def _group(self, group: CollectionController[Any]) -> dict[str, Any]:
         """Publishes the reports of every key; what a key wants is shown."""
@@ -159,7 +163,7 @@ class Play:
         }
 
     def _by_the_rules(self, obj: Any, status: Any) -> None:
-        """What is said keeps to the rules of trustworthy status, also as a successor of what was said before."""
+        """The status keeps to the rules of trustworthy status, also as a successor of the one before."""
         before = document(obj)
         after = {**before, "metadata": {**before["metadata"], "resourceVersion": "2"}, "status": to_wire(status)}
         phased = obj.RESOURCE.kind in PHASED

@@ -44,13 +44,13 @@ FAMILIES: dict[str, Callable[[], tuple[Declaration, ...]]] = {
     "dns/dnsendpoint": dns,
     "dns/names": names,
     **{
-        f"loadbalancer/{kind}": lambda: loadbalancer(LoadBalancerOptions(), memory_edge())
+        f"loadbalancer/{kind}": lambda: loadbalancer(LoadBalancerOptions(), memory_edge(reachable=True))
         for kind in ("service", "agentendpoint", "cloudendpoint", "domain", "trafficpolicy")
     },
     "loadbalancer/trafficpolicy-at-ngrok": lambda: loadbalancer(
         LoadBalancerOptions(), RemoteEdge(MemoryCalls(), NGROK)
     ),
-    "bindings/boundendpoint": lambda: bindings(Options(), memory_edge())[:2],
+    "bindings/boundendpoint": lambda: bindings(Options(), memory_edge(reachable=True))[:2],
     **{f"score/{part}": partial(score_controller, f"score-{part}") for part in SCORE_PARTS},
 }
 SCENARIOS = [(family, path) for family in FAMILIES for path in files(HERE / family / "scenarios")]

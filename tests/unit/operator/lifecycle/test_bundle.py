@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tarfile
 from pathlib import Path
@@ -15,7 +16,9 @@ from seamark.families.loadbalancer.family import AGENT_ENDPOINT
 from seamark.families.score.family import CRDS
 from seamark.lifecycle.bundle import Bundle, cleaned
 from seamark.lifecycle.definitions import install, marked
+from seamark_runtime.transport import Answer
 from tests.unit.operator.lifecycle.small_site import HOME, Site, at
+from tests.unit.runtime.scripted import ScriptedTransport
 
 CANARY = "c4n4ry-0123456789"
 
@@ -124,3 +127,15 @@ def test_the_archive_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     with tarfile.open(fileobj=io.BytesIO(path.read_bytes())) as archive:
         assert archive.getnames() == ["bundle/logs/a/b.log", "bundle/versions.yaml"]
+
+
+def test_an_object_that_can_not_be_read_is_named_and_the_others_are_there() -> None:
+    deep = b'{"a":' * 1_200 + b"1" + b"}" * 1_200
+    page = b'{"items":[{"metadata":{"name":"deep"},"spec":%b},{"metadata":{"name":"kept"}}]}' % deep
+    empty = b'{"items":[]}'
+    answers = ScriptedTransport(lambda request: Answer(200, page if request.path.endswith("/workloads") else empty))
+    bundle = Bundle(answers, HOME)
+    asyncio.run(bundle.collect())
+    (kept,) = yaml.safe_load(bundle.files["objects/workloads.score.dev.yaml"])
+    assert kept["metadata"]["name"] == "kept"
+    assert "one of workloads.score.dev: more than 100 levels of nested maps and lists" in bundle.problems

@@ -10,7 +10,7 @@ from typing import ClassVar
 import msgspec
 
 from seamark_runtime.api.apps import Compute, Selector
-from seamark_runtime.api.core import ConfigMap, Container, ServicePort, Volume
+from seamark_runtime.api.core import ConfigMap, Container, IngressPort, ServicePort, Volume
 from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.meta import Condition, Object, Resource, Wire
 
@@ -101,6 +101,7 @@ class FrontServiceSpec(Wire, frozen=True, kw_only=True):
 class FrontIngress(Wire, frozen=True, kw_only=True):
     ip: str = ""
     hostname: str = ""
+    ports: tuple[IngressPort, ...] | None = None
 
 
 class FrontBalancer(Wire, frozen=True, kw_only=True):

@@ -84,10 +84,10 @@ class Exec(Wire, frozen=True, kw_only=True):
 
 
 class Probe(Wire, frozen=True, kw_only=True):
-    """How to find out whether a container is well."""
+    """How to find out whether a container is well. Of two ways `exec` decides, as the specification prefers it."""
 
     RULES: ClassVar = (
-        Rule(rule="has(self.httpGet) != has(self.exec)", message="exactly one of httpGet and exec must be set"),
+        Rule(rule="has(self.httpGet) || has(self.exec)", message="at least one of httpGet and exec must be set"),
     )
 
     http_get: HttpGet | None = None
@@ -146,6 +146,7 @@ class WorkloadService(Wire, frozen=True, kw_only=True):
 
 class DependencyMetadata(Wire, frozen=True, kw_only=True):
     annotations: Annotated[dict[str, str], Meta(max_length=64)] | None = None
+    extra: Annotated[FreeForm, Meta(description="Its other keys, as the Score file has them")] | None = None
 
 
 class Dependency(Wire, frozen=True, kw_only=True):
@@ -171,6 +172,10 @@ class WorkloadSpec(Wire, frozen=True, kw_only=True):
 
     containers: Annotated[dict[str, Container], Meta(min_length=1, max_length=10)]
     profile: Annotated[str, Meta(max_length=63, description="The platform's profile; chosen if not set")] = ""
+    metadata: (
+        Annotated[FreeForm, Meta(description="Keys of the Score file's metadata that Kubernetes has not; placeholders")]
+        | None
+    ) = None
     service: WorkloadService | None = None
     resources: Annotated[dict[str, Dependency], Meta(max_length=50)] | None = None
 
@@ -334,6 +339,9 @@ class Exposure(Wire, frozen=True, kw_only=True):
         None
     )
     reachable: Annotated[bool, Meta(description="Whether it answered when last tried")] | None = None
+    ready: Annotated[bool, Meta(description="Whether the runtime considers it ready, where it reports that")] | None = (
+        None
+    )
 
 
 class WorkloadExposureStatus(Wire, frozen=True, kw_only=True):

@@ -18,7 +18,6 @@ UP = "is it up, and the kubeconfig right?"
 FORBIDDEN = 403
 EXPIRED = "the token or certificate may have expired"
 INSTALL = "install our kinds: seamark crds | kubectl apply --server-side -f -"
-NOT_SERVED = ("requested resource", "page not found")  # of an API server that does not know a kind, or its group
 MAKE = "create it first"
 ASK_FOR_ACCESS = "ask for the right, or choose another user with --context"
 
@@ -33,7 +32,7 @@ async def cluster(kubeconfig: str, context: str, *needed: Resource) -> AsyncIter
     except NoAnswerError as error:
         raise UserError(f"the API server does not answer: {error}", hint=UP) from None
     except Gone as error:
-        if any(text in error.message for text in NOT_SERVED):
+        if not error.name:
             raise UserError("this cluster does not have the kind", hint=INSTALL) from None
         raise UserError(error.message, hint=MAKE) from None
     except Refused as error:

@@ -20,7 +20,7 @@ from seamark_edge.agent import Agent, AgentSettings, Tunnel
 from seamark_edge.agent.cluster import ClusterEndpoints, cluster_uid
 from seamark_edge.agent.endpoints import Endpoints, FixedEndpoints, read_manifests
 from seamark_edge.agent.metrics import AgentMetrics
-from seamark_edge.agent.model import Holder
+from seamark_edge.agent.model import Holder, Problem
 from seamark_edge.agent.sdk import SdkAgent
 from seamark_edge.wire.files import allow_many_files
 from seamark_edge.wire.memory import keep_buffers
@@ -30,6 +30,7 @@ from seamark_runtime.connection import connect
 from seamark_runtime.errors import SeamarkError, UserError
 from seamark_runtime.health import HealthServer
 from seamark_runtime.http import HttpTransport
+from seamark_runtime.loopwatch import LoopWatch
 from seamark_runtime.signals import on_stop
 from seamark_runtime.upstreams import CLUSTER_DOMAIN, UpstreamRules
 
@@ -63,7 +64,10 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter a flag
     context: Annotated[str, option("Which context of the kubeconfig.", "CONTEXT")] = "",
     namespace: Annotated[str, option("Only the AgentEndpoints of this namespace.", "NAMESPACE")] = "",
     cross_namespace_upstreams: Annotated[
-        bool, option("AgentEndpoints may name Services of any namespace.", "CROSS_NAMESPACE_UPSTREAMS")
+        bool,
+        option(
+            "AgentEndpoints may name Services and forward to endpoints of any namespace.", "CROSS_NAMESPACE_UPSTREAMS"
+        ),
     ] = False,
     cross_namespace_bindings: Annotated[
         bool, option("AgentEndpoints may be bound into any namespace.", "CROSS_NAMESPACE_BINDINGS")
@@ -124,14 +128,16 @@ async def serve(
         except BaseException:
             await transport.close()  # an open one would hold the loop's end up
             raise
-    health = HealthServer(_registry(running), lambda: _missing(running, sources))
+    registry = _registry(running)
+    watch, health = LoopWatch(registry), HealthServer(registry, lambda: _missing(running, sources))
     on_stop(running.stop)
     wanted: Holder = running if isinstance(running, Agent) else Alone(running)
     followers = [asyncio.ensure_future(source.run(wanted)) for source in sources]
     try:
         if health_address:
             await health.start(health_address)
-        await _until_stopped(running, followers)
+        async with watch.running():
+            await _until_stopped(running, followers)
     finally:
         for task in followers:
             task.cancel()
@@ -152,6 +158,9 @@ class Alone:
 
     async def release(self, name: str) -> None:
         await self._agent.release(name)
+
+    def report(self, name: str, problem: Problem | None) -> None:
+        """Nothing: the SDK has no such reports. The agent's log has the problem."""
 
 
 async def _until_stopped(running: Agent | SdkAgent, followers: Sequence[asyncio.Future[None]]) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from seamark.explain.kinds import KINDS
+from seamark.explain.kinds import EXPLAINED
 from seamark_runtime.errors import UserError
 
 PROGRAMS = ("seamark", "kubectl-seamark")
@@ -54,7 +54,7 @@ def entries(declared: Any, path: tuple[str, ...] = ()) -> Iterator[CommandEntry]
     below = {name: declared.get_command(None, name) for name in names}
     completions = [(name, _first_line(command.help)) for name, command in below.items()]
     if path == ("explain",):
-        completions += [(f"{kind.kind.lower()}/", f"a {kind.kind}") for kind in KINDS]
+        completions += [(f"{kind.kind.lower()}/", f"a {kind.kind}") for kind in EXPLAINED]
     completions += sorted(_flags(declared))
     yield CommandEntry(path, tuple(completions), bool(below))
     for name, command in below.items():

@@ -24,9 +24,11 @@ from seamark_runtime import log
 from seamark_runtime.api.meta import Key
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.connection import Connection, Load, connect
+from seamark_runtime.health import HealthServer
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
+from seamark_runtime.signals import run_until_stopped
 from seamark_runtime.source import Collection
 from seamark_runtime.transport import Transport
 
@@ -38,16 +40,23 @@ Operators = Annotated[
 ]
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
+Health = Annotated[str, typer.Option("--health-address", help="Where health and metrics are served; nowhere if empty.")]
 
 
 def console(
-    address: Address = "127.0.0.1:8090", operators: Operators = "", kubeconfig: Kubeconfig = "", context: Context = ""
+    address: Address = "127.0.0.1:8090",
+    operators: Operators = "",
+    kubeconfig: Kubeconfig = "",
+    context: Context = "",
+    health_address: Health = "",
 ) -> None:
     """Serve the web page: the map of endpoints, live, to users with a Kubernetes token."""
     log.configure("warning")
     started = f"The console is at http://{address}/ (a token: kubectl create token NAME)"
     evidence = RemoteEvidence(operators) if operators else None
-    uvloop.run(serve(address, connect(kubeconfig, context), lambda: typer.echo(started), lambda _: evidence))
+    load = connect(kubeconfig, context)
+    page = serve(address, load, lambda: typer.echo(started), lambda _: evidence, health_address)
+    uvloop.run(run_until_stopped(page))
 
 
 async def serve(
@@ -55,6 +64,7 @@ async def serve(
     load: Load,
     serving: Callable[[], None],
     evidence: Callable[[Access], EvidenceSource | None] = lambda _: None,
+    health_address: str = "",
 ) -> None:
     """Runs until cancelled. `serving` is called once the page can be opened."""
     transport = await HttpTransport(load, limit=SETTINGS.workers).open()
@@ -66,12 +76,20 @@ async def serve(
         operator = Operator(World(transport, SystemClock(), Random(), "seamark-console"), [declared], SETTINGS)
         access = Access(transport, time.monotonic)
         page = Console(board, access, as_user(load), lambda: endpoints.synced, evidence(access))
-        await page.start(address)
-        serving()
+        health = HealthServer(operator.metrics.registry, operator.missing)
+        following = asyncio.ensure_future(board.leaders.follow(transport))
         try:
-            await operator.run()
+            if health_address:
+                await health.start(health_address)
+            await page.start(address)
+            serving()
+            async with operator.metrics.loop.running():
+                await operator.run()
         finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
             await page.close()
+            await health.close()
     finally:
         await transport.close()
 

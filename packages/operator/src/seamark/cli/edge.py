@@ -18,6 +18,7 @@ from seamark.cli.flags import with_settings
 from seamark_edge.edge.settings import PREFIX, EdgeSettings
 from seamark_edge.process.backup import back_up, put_back, records
 from seamark_edge.process.server import Edge
+from seamark_edge.process.transfer import load, move, place, read, save
 from seamark_edge.wire.files import allow_many_files
 from seamark_edge.wire.memory import keep_buffers
 from seamark_runtime import log
@@ -33,7 +34,7 @@ def run(settings: EdgeSettings) -> None:
 
 
 async def serve(settings: EdgeSettings) -> None:
-    running = Edge(settings)
+    running = await Edge.opened(settings)
     stopping = stop_event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, running.reload)
     await running.start()
@@ -85,32 +86,62 @@ app.callback(invoke_without_command=True)(_group)
 
 STATE = EdgeSettings().state
 State = Annotated[str, typer.Option("--state", envvar=f"{PREFIX}STATE", help="File of the state.")]
+Store = Annotated[
+    str, typer.Option("--store", envvar=f"{PREFIX}STORE", help="URL of the database of the state, where it has one.")
+]
+PasswordFile = Annotated[
+    str,
+    typer.Option(
+        "--store-password-file", envvar=f"{PREFIX}STORE_PASSWORD_FILE", help="File with the password of that database."
+    ),
+]
+From = Annotated[str, typer.Option("--from", help="File of the state, or URL of its database.")]
+To = Annotated[str, typer.Option("--to", help="File, or URL of a database, that has the state from then on.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to; standard output by default.")]
 Input = Annotated[Path | None, typer.Option("--input", "-i", help="Where from; standard input by default.")]
 Force = Annotated[bool, typer.Option("--force", help="Even if there is a state: it is replaced.")]
 
 
 @app.command("backup")
-def backup(state: State = STATE, output: Output = None) -> None:
+def backup(state: State = STATE, store: Store = "", password_file: PasswordFile = "", output: Output = None) -> None:
     """Copy the state of an edge, also of one that runs. The copy holds the CA's key: keep it as you keep keys."""
-    file = EdgeSettings(state=state).file
-    if output is not None:
-        back_up(file, output)
-        typer.echo(f"{output}: {records(output)} records")
-        return
+    settings = EdgeSettings(state=state, store=store, store_password_file=password_file)
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "edge.db")
-        back_up(file, copy)
-        sys.stdout.buffer.write(copy.read_bytes())
+        copy = output or Path(folder, "edge.db")
+        if (database := settings.database) is None:
+            back_up(settings.file, copy)
+        else:
+            save(asyncio.run(read(database, running=True)), copy)
+        if output is None:
+            sys.stdout.buffer.write(copy.read_bytes())
+        else:
+            typer.echo(f"{output}: {records(output)} records")
 
 
 @app.command("restore")
-def restore(state: State = STATE, source: Input = None, force: Force = False) -> None:
+def restore(
+    state: State = STATE,
+    store: Store = "",
+    password_file: PasswordFile = "",
+    source: Input = None,
+    force: Force = False,
+) -> None:
     """Put a copy of the state in its place. The edge must not run."""
-    file = EdgeSettings(state=state).file
+    settings = EdgeSettings(state=state, store=store, store_password_file=password_file)
     with tempfile.TemporaryDirectory() as folder:
         copy = source or Path(folder, "edge.db")
         if source is None:
             copy.write_bytes(sys.stdin.buffer.read())
-        put_back(copy, file, force=force)
-    typer.echo(f"{file}: {records(file)} records")
+        if (database := settings.database) is None:
+            put_back(copy, settings.file, force=force)
+        else:
+            asyncio.run(load(copy, database, force=force))
+        typer.echo(f"{database or settings.file}: {records(copy)} records")
+
+
+@app.command("migrate")
+def migrate(source: From, target: To, password_file: PasswordFile = "", force: Force = False) -> None:
+    """Move the state of an edge from a file into a PostgreSQL database, or back. The edge must not run."""
+    where = place(target, password_file)
+    count = asyncio.run(move(place(source, password_file), where, force=force))
+    typer.echo(f"{where}: {count} records")

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from seamark.cli.access import ASK_FOR_ACCESS, INSTALL
 from seamark.explain.kinds import split
+from seamark.explain.leadership import Leadership, dated, leadership
 from seamark.explain.live import live
 from seamark.explain.meanings import meanings
 from seamark.explain.model import Hop, Truth
@@ -62,34 +63,46 @@ def explain(  # noqa: PLR0913, PLR0917  one parameter per option
     """Walk everything that an object depends on, and name the first hop that is broken."""
     resource, name = split(target)
     key = Key(namespace if resource.namespaced else "", name)
-    hop, note = asyncio.run(whole(resource, key, operator, kubeconfig, context))
+    hop, leaders, note = asyncio.run(whole(resource, key, operator, kubeconfig, context))
     if output == "json":
         typer.echo(json.dumps({**plain(hop), "note": note}, indent=2))
     else:
-        screen().print(tree(hop, now(), verbose=verbose))
+        screen().print(tree(hop, now(), verbose=verbose, unknown=leaders.unknown))
         if note:
             screen().print(Text(note, style="dim"))
 
 
-async def whole(resource: Resource, key: Key, operator: str, kubeconfig: str, context: str) -> tuple[Hop, str]:
-    """The chain from the cluster, and the evidence from the operator, if it can be asked."""
+async def whole(
+    resource: Resource, key: Key, operator: str, kubeconfig: str, context: str
+) -> tuple[Hop, Leadership, str]:
+    """The chain from the cluster, the evidence from the operator, if it can be asked, and notes about both."""
     connection = await connect(kubeconfig, context)()  # once: a plugin may take its time to give a token
 
     async def known() -> Connection:
         return connection
 
-    hop = await reading(known, lambda reader: explained(reader, resource, key, meanings()))
-    return await live(hop, operator or connection.operator, connection.token)
+    async def chain(reader: Reader) -> tuple[Hop, Leadership]:
+        found = await explained(reader, resource, key, meanings())
+        leaders = await leadership(reader)
+        return dated(found, leaders), leaders
+
+    hop, leaders = await reading(known, chain)
+    evident, note = await live(hop, operator or connection.operator, connection.token)
+    return evident, leaders, "\n".join(filter(None, (*leaders.notes(), note)))
 
 
 def status(namespace: Only = "", output: Format = "text", kubeconfig: Kubeconfig = "", context: Context = "") -> None:
     """Count what is as it should be, per family and namespace, and name what is not."""
-    found = asyncio.run(reading(connect(kubeconfig, context), lambda reader: summarise(reader, namespace)))
+    found, leaders = asyncio.run(reading(connect(kubeconfig, context), lambda reader: whole_summary(reader, namespace)))
     check(found)
     if output == "json":
-        typer.echo(json.dumps(as_json(found), indent=2))
+        typer.echo(json.dumps(as_json(found, leaders), indent=2))
     else:
-        screen().print(table(found))
+        screen().print(table(found, leaders))
+
+
+async def whole_summary(reader: Reader, namespace: str) -> tuple[Summary, Leadership]:
+    return await summarise(reader, namespace), await leadership(reader)
 
 
 def screen() -> Console:
@@ -116,9 +129,9 @@ async def follow(namespace: str, kubeconfig: str, context: str) -> None:
     try:
         with Live(console=screen, auto_refresh=False) if screen.is_terminal else Changes(screen) as live:
             while True:
-                found = await summarise(Reader(transport), namespace)
+                found, leaders = await whole_summary(Reader(transport), namespace)
                 check(found)
-                live.update(table(found), refresh=True)
+                live.update(table(found, leaders), refresh=True)
                 await asyncio.sleep(INTERVAL)
     finally:
         await transport.close()
@@ -153,16 +166,23 @@ async def reading(load: Load, query: Callable[[Reader], Awaitable[V]]) -> V:
         await transport.close()
 
 
-def table(found: Summary) -> RenderableType:
-    made = Table("family", "kind", "namespace", "true", "false", "unknown", box=None, pad_edge=False)
+def table(found: Summary, leaders: Leadership) -> RenderableType:
+    dated_column = ("as of",) if leaders.stopped else ()
+    made = Table("family", "kind", "namespace", "true", "false", "unknown", *dated_column, box=None, pad_edge=False)
     for row in found.rows:
         counts = [row.counts[truth] for truth in (Truth.TRUE, Truth.FALSE, Truth.UNKNOWN)]
         shown = [
             Text(str(count), style=style if count else "dim")
             for count, style in zip(counts, ("green", "bold red", "yellow"), strict=True)
         ]
-        made.add_row(row.family, row.resource.kind, row.namespace, *shown)
-    return Group(made, *_competing(found), *_problems(found), *_hidden(found))
+        as_of = (Text(leaders.as_of(row.resource), style="yellow"),) if leaders.stopped else ()
+        made.add_row(row.family, row.resource.kind, row.namespace, *shown, *as_of)
+    return Group(made, *_leaders(leaders), *_competing(found), *_problems(found), *_hidden(found))
+
+
+def _leaders(leaders: Leadership) -> list[Text]:
+    style = "bold red" if leaders.stopped else "dim"
+    return [Text(), *(Text(f"! {note}", style=style) for note in leaders.notes())] if leaders.notes() else []
 
 
 def _competing(found: Summary) -> list[Text]:
@@ -190,13 +210,14 @@ def _hidden(found: Summary) -> list[Text]:
     return [Text(f"You may not list {', '.join(str(kind) for kind in found.hidden)}.", style="dim")]
 
 
-def as_json(found: Summary) -> dict[str, Any]:
+def as_json(found: Summary, leaders: Leadership) -> dict[str, Any]:
     rows = [
         {
             "family": row.family,
             "kind": row.resource.kind,
             "namespace": row.namespace,
             **{truth.value.lower(): row.counts[truth] for truth in (Truth.TRUE, Truth.FALSE, Truth.UNKNOWN)},
+            "asOf": leaders.as_of(row.resource),
         }
         for row in found.rows
     ]
@@ -205,4 +226,9 @@ def as_json(found: Summary) -> dict[str, Any]:
         for problem in found.problems
     ]
     hidden = [str(kind) for kind in found.hidden]
-    return {"rows": rows, "troubles": problems, "hidden": hidden, "rivals": list(found.competing)}
+    operators = [
+        {"lease": str(lease.key), "families": list(lease.families), "leads": not lease.as_of, "asOf": lease.as_of}
+        for lease in leaders.leases
+    ]
+    described = {"rows": rows, "troubles": problems, "hidden": hidden, "rivals": list(found.competing)}
+    return {**described, "operators": operators, "note": " ".join(leaders.notes())}

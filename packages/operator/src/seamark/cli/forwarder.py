@@ -36,7 +36,8 @@ async def serve(settings: ForwarderSettings) -> None:
     if settings.health_address:
         await health.start(settings.health_address)
     try:
-        await run_until_stopped(forwarder.run())
+        async with forwarder.metrics.loop.running():
+            await run_until_stopped(forwarder.run())
     finally:
         await health.close()
         await transport.close()

@@ -12,8 +12,8 @@ import msgspec
 from seamark_runtime.api.meta import Resource
 from seamark_runtime.client import APPLY_PATCH, explain
 from seamark_runtime.errors import UserError
-from seamark_runtime.transport import HttpRequest, Transport
-from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
+from seamark_runtime.transport import Answer, HttpRequest, Transport
+from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml, decode_json
 from seamark_runtime.untrusted.names import InvalidName, NameRule, api_root
 
 MANAGER = "seamark-dev"
@@ -30,6 +30,25 @@ def read(file: Path) -> list[dict[str, Any]]:
         if not isinstance(document, dict) or not document.get("apiVersion") or not document.get("kind"):
             raise UserError(f"{file} has a document without apiVersion and kind")
     return found
+
+
+class _Entry(msgspec.Struct):
+    """A kind, or a subresource of one, as discovery lists it."""
+
+    name: str
+    kind: str
+    namespaced: bool
+
+
+class _Entries(msgspec.Struct):
+    resources: list[_Entry]
+
+
+def _listed(answer: Answer, api_version: str) -> list[_Entry]:
+    try:
+        return decode_json(answer.body, _Entries).resources
+    except Malformed as error:
+        raise UserError(f"the API server's list of the kinds in {api_version} can't be read: {error}") from None
 
 
 class Applier:
@@ -64,11 +83,9 @@ class Applier:
         while (found := self._resources.get((api_version, kind))) is None:
             answer = await self._transport.send(HttpRequest("GET", api_root(group, version)))
             if answer.status == 200:
-                for entry in msgspec.json.decode(answer.body)["resources"]:
-                    if "/" not in entry["name"]:
-                        served = Resource(
-                            group, version, entry["kind"], entry["name"], entry["namespaced"], NameRule.SEGMENT
-                        )
+                for entry in _listed(answer, api_version):
+                    if "/" not in entry.name:
+                        served = Resource(group, version, entry.kind, entry.name, entry.namespaced, NameRule.SEGMENT)
                         self._resources[(api_version, served.kind)] = served
             if (api_version, kind) not in self._resources:
                 if asyncio.get_running_loop().time() > deadline:

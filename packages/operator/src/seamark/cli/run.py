@@ -41,12 +41,17 @@ def run(settings: Settings) -> None:
 
 async def serve(settings: Settings, load: Load) -> None:
     families = chosen(settings.families)
+    for family in families:
+        family.require()
     transport = await HttpTransport(load, limit=settings.workers).open()
     try:
         await check_access(transport)
-        if settings.leader_election and "KUBERNETES_SERVICE_HOST" not in os.environ:  # a Pod has its namespace
+        in_pod = "KUBERNETES_SERVICE_HOST" in os.environ
+        if settings.leader_election and not in_pod:  # a Pod has its namespace
             await check_namespace(transport, settings.namespace)
-        controllers = [controller for family in families for controller in family.controllers()]
+        # All processes of a Pod end with it.
+        installation = "" if in_pod else f"{transport.base_url} {settings.namespace}/{settings.lease}"
+        controllers = [controller for family in families for controller in family.controllers_of(installation)]
         world = World(transport, SystemClock(), Random(), process_identity())
         operator = Operator(world, controllers, settings)
         async with console_served(operator, settings, load), evidence_served(operator, settings, transport):
@@ -93,9 +98,9 @@ async def evidence_served(operator: Operator, settings: Settings, transport: Tra
 async def supervise(operator: Operator, settings: Settings) -> None:
     """Runs the operator with its health server until a signal asks it to stop."""
     health = HealthServer(operator.metrics.registry, operator.missing)
+    measuring = asyncio.ensure_future(operator.measure())
     if settings.health_address:
         await health.start(settings.health_address)
-    measuring = asyncio.ensure_future(operator.measure())
     sparing = asyncio.ensure_future(spare_what_stays(lambda: operator.quiet))
     try:
         await run_until_stopped(operator.run())

@@ -27,6 +27,10 @@ Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Its namespace
 Kubeconfig = Annotated[str, typer.Option("--kubeconfig", help="Which kubeconfig to use.")]
 Context = Annotated[str, typer.Option("--context", help="Which context of the kubeconfig.")]
 
+RuntimeClasses = Annotated[
+    list[str] | None, typer.Option("--runtime-class", help="A class that a foreign runtime publishes for.")
+]
+
 
 @app.command()
 def generate(files: Files, namespace: Namespace = "") -> None:
@@ -36,9 +40,10 @@ def generate(files: Files, namespace: Namespace = "") -> None:
 
 
 @app.command()
-def authority(namespace: Namespace = "score-system") -> None:
+def authority(namespace: Namespace = "score-system", runtime_classes: RuntimeClasses = None) -> None:
     """Print the accounts, roles and admission policies of the Score controllers, ready for `kubectl apply -f -`."""
-    printed = yaml.safe_dump_all(documents(SCORE, namespace), sort_keys=False, explicit_start=True)
+    found = documents(SCORE, namespace, runtime_classes or ())
+    printed = yaml.safe_dump_all(found, sort_keys=False, explicit_start=True)
     typer.echo(printed, nl=False)
 
 

@@ -83,7 +83,7 @@ def _cell(hop: Hop, cause: Hop | None, depth: int, readable: Readable) -> dict[s
         return {"kind": hop.resource.kind, "namespace": "", "name": "", "truth": Truth.HIDDEN.value, "depth": depth}
     cell = {"kind": hop.resource.kind, **hop.key._asdict(), "truth": hop.truth.value, "depth": depth}
     message = {"words": hop.message} if hop.message else {}
-    return {**cell, **message, **({"how": hop.how} if hop.how else {}), **({"blamed": True} if hop is cause else {})}
+    return {**cell, **message, **({"how": hop.how} if hop.how else {}), **({"cause": True} if hop is cause else {})}
 
 
 def _tree(tree: dict[str, Any], readable: Readable) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
+from seamark.console.leaders import Leaders
 from seamark.explain.model import Hop, ObservedCondition
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.source import Collection, Source
@@ -33,6 +34,7 @@ class Board:
 
     reports: Collection[Key, Hop]
     wall: Callable[[], float]
+    leaders: Leaders = field(default_factory=Leaders)
     flips: dict[ObjectRef, deque[Flip]] = field(default_factory=dict)  # of places in `_standing` alone
     _conditions: dict[ObjectRef, tuple[ObservedCondition, ...]] = field(
         default_factory=dict

@@ -25,10 +25,12 @@ from seamark.console.evidence import PATH, EvidenceSource, evidence_handler
 from seamark.console.graph import FOLLOWED, identity
 from seamark.console.rows import Board
 from seamark.explain import kinds
+from seamark.explain.leadership import dated
 from seamark.explain.live import objects_of, with_evidence
 from seamark.explain.model import Hop
+from seamark.explain.reader import readable
 from seamark_runtime.api.meta import Key
-from seamark_runtime.client import OBJECT
+from seamark_runtime.client import OBJECT, page_of
 from seamark_runtime.errors import Retry, UserError
 from seamark_runtime.site import Site
 from seamark_runtime.transport import HttpRequest, Transport
@@ -92,7 +94,7 @@ class Console:
             changed[at] = None
             notified.set()
 
-        end = self._board.subscribe(on_change)
+        end, end_leaders = self._board.subscribe(on_change), self._board.leaders.subscribe(notified.set)
         shown = Disclosure(self._access, request[USER])
         try:
             await self._send(response, "all", {"rows": await shown.rows(list(self._board)), **self._state(shown)})
@@ -111,6 +113,7 @@ class Console:
             return response  # a client that is still interested asks again
         finally:
             end()
+            end_leaders()
         return response
 
     async def _changes(self, shown: Disclosure, changed: dict[Key, None]) -> dict[str, Any]:
@@ -119,7 +122,7 @@ class Console:
         return {"rows": rows, "gone": await shown.gone(at for at, hop in found.items() if hop is None)}
 
     def _state(self, shown: Disclosure) -> dict[str, Any]:
-        return {"ready": self._ready(), "person": shown.user.name}
+        return {"ready": self._ready(), "person": shown.user.name, "stopped": self._board.leaders.shown()}
 
     async def _send(self, response: web.StreamResponse, event: str, data: object) -> None:
         await response.write(f"event: {event}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n")
@@ -147,7 +150,8 @@ class Console:
         if manifest is None:
             return error_response(404, f"there is no {resource.kind} {key}")
         flips = [msgspec.to_builtins(flip) for flip in self._board.flips.get((resource, key), ())]
-        tree = None if hop is None else await shown.tree(await self._with_evidence(hop, request))
+        current = None if hop is None else dated(await self._with_evidence(hop, request), self._board.leaders.now)
+        tree = None if current is None else await shown.tree(current)
         return json_response({"manifest": manifest, "events": events, "flips": flips, "tree": tree})
 
     async def _with_evidence(self, hop: Hop, request: web.Request) -> Hop:
@@ -171,8 +175,7 @@ class Console:
             about = f"regarding.name={key.name},regarding.kind={kind}"
             where = kinds.EVENT.path(key.namespace or "default")
             answer = await transport.send(HttpRequest("GET", where, {"fieldSelector": about}))
-            events = msgspec.json.decode(answer.body).get("items") or [] if answer.status == 200 else []
-            return manifest, [_event(event) for event in events]
+            return manifest, [_event(raw) for raw in (readable(page_of(answer.body)) if answer.status == 200 else ())]
         finally:
             await transport.close()
 

@@ -24,6 +24,7 @@ BAD_WHEN_TRUE = {
 }
 IGNORED = {"Progressing", "PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers"}
 SUMMARIES = ("Ready", "Available")
+REACHABLE = f"{kinds.SERVICE_CONDITIONS}Reachable"  # the summary of a Service
 
 
 def conditions_of(raw: Raw) -> tuple[ObservedCondition, ...]:
@@ -138,7 +139,8 @@ def _service(raw: Raw) -> tuple[Truth, str]:
         return GOOD
     status = raw.get("status") or {}
     if (status.get("loadBalancer") or {}).get("ingress"):
-        return GOOD
+        ours = (condition for condition in conditions_of(raw) if condition.type.startswith(kinds.SERVICE_CONDITIONS))
+        return _worst(tuple(sorted(ours, key=lambda condition: condition.type != REACHABLE)))
     condition: Raw = next((entry for entry in status.get("conditions") or () if entry.get("status") != "True"), {})
     return Truth.FALSE, ": ".join(part for part in ("it has no address yet", condition.get("message")) if part)
 

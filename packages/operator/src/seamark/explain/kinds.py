@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from seamark.api.dns import DNSEndpoint
+from seamark.api.gatewaypolicies import BackendTLSPolicy
+from seamark.api.kgateway import TrafficPolicy
 from seamark.api.ngrokingress import Domain
 from seamark.api.sample import Greeting
 from seamark.api.score import ResourceClaim, Workload, WorkloadExposure
@@ -12,6 +14,7 @@ from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
 from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark_runtime.api.apps import Deployment, StatefulSet
+from seamark_runtime.api.coordination import Lease
 from seamark_runtime.api.core import ConfigMap, Pod, Secret, Service
 from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.events import Event
@@ -24,7 +27,7 @@ from seamark_runtime.errors import UserError
 CONFIG_MAP, SECRET, SERVICE, POD = ConfigMap.RESOURCE, Secret.RESOURCE, Service.RESOURCE, Pod.RESOURCE
 SLICE, INGRESS = EndpointSlice.RESOURCE, Ingress.RESOURCE
 DEPLOYMENT, STATEFUL_SET = Deployment.RESOURCE, StatefulSet.RESOURCE
-GREETING, EVENT = Greeting.RESOURCE, Event.RESOURCE
+GREETING, EVENT, LEASE = Greeting.RESOURCE, Event.RESOURCE, Lease.RESOURCE
 WORKLOAD, CLAIM, EXPOSURE = Workload.RESOURCE, ResourceClaim.RESOURCE, WorkloadExposure.RESOURCE
 DNS_ENDPOINT = DNSEndpoint.RESOURCE
 BOUND_ENDPOINT, KUBERNETES_OPERATOR = BoundEndpoint.RESOURCE, KubernetesOperator.RESOURCE
@@ -33,6 +36,8 @@ TRAFFIC_POLICY, DOMAIN = NgrokTrafficPolicy.RESOURCE, Domain.RESOURCE
 GATEWAY_CLASS, GATEWAYS, LISTENER_SET = GatewayClass.RESOURCE, Gateway.RESOURCE, ListenerSet.RESOURCE
 HTTP_ROUTE, GRPC_ROUTE = HTTPRoute.RESOURCE, GRPCRoute.RESOURCE
 TLS_ROUTE, TCP_ROUTE = TLSRoute.RESOURCE, TCPRoute.RESOURCE
+KGATEWAY_POLICY, BACKEND_TLS_POLICY = TrafficPolicy.RESOURCE, BackendTLSPolicy.RESOURCE
+SERVICE_CONDITIONS = "k8s.ngrok.com/"  # how the types of our conditions on a Service begin
 
 ROUTES = (HTTP_ROUTE, GRPC_ROUTE, TLS_ROUTE, TCP_ROUTE)
 OURS = (
@@ -41,6 +46,7 @@ OURS = (
     *(GATEWAY_CLASS, GATEWAYS, LISTENER_SET, *ROUTES, GREETING),
 )
 KINDS = (*OURS, SERVICE, INGRESS, SLICE, POD, DEPLOYMENT, STATEFUL_SET, CONFIG_MAP, SECRET)
+EXPLAINED = (*KINDS, KGATEWAY_POLICY, BACKEND_TLS_POLICY)  # the console does not follow these two
 
 SHORT = {
     "svc": SERVICE,
@@ -55,7 +61,7 @@ SHORT = {
 }
 
 
-def named(name: str, kinds: Iterable[Resource] = KINDS) -> Resource:
+def named(name: str, kinds: Iterable[Resource] = EXPLAINED) -> Resource:
     """The kind that a person means: by kind, plural, plural.group or the short name, in any case."""
     lowered = name.lower()
     if lowered in SHORT:
@@ -63,7 +69,7 @@ def named(name: str, kinds: Iterable[Resource] = KINDS) -> Resource:
     for kind in kinds:
         if lowered in (kind.kind.lower(), kind.plural, str(kind)):
             return kind
-    names = ", ".join(sorted(kind.kind.lower() for kind in KINDS))
+    names = ", ".join(sorted(kind.kind.lower() for kind in EXPLAINED))
     raise UserError(f"there is no kind {name!r} that Seamark can explain", hint=f"there are {names}")
 
 

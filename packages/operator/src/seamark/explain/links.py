@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from seamark.explain import kinds
 from seamark.explain.model import Raw
+from seamark_edge import urls
 from seamark_runtime.api.meta import Key, Resource
 
 CLASS = "ngrok"
@@ -198,8 +198,8 @@ def agent_endpoint(raw: Raw) -> Iterator[Link]:
     namespace, _, _ = _meta(raw)
     url = ((raw.get("spec") or {}).get("upstream") or {}).get("url", "")
     host = ""
-    with suppress(ValueError):  # a URL that is not valid names no Service
-        host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    with suppress(urls.BadUrl):  # a URL that is not valid names no Service
+        host = urls.upstream(url).host
     parts = host.split(".")
     if len(parts) >= 2 and (len(parts) == 2 or parts[2] == "svc"):
         yield Reference(kinds.SERVICE, Key(parts[1], parts[0]), "where its connections go")

@@ -59,6 +59,7 @@ class Hop:
     hops: tuple[Hop, ...] = ()
     owners: tuple[tuple[str, str], ...] = ()  # (field, its last manager): of spec and status, two levels deep
     evidence: tuple[str, ...] = ()  # what the operator knows at this moment, if it was requested
+    as_of: str = ""  # since when no operator keeps its status up to date; empty while one does
     repeated: bool = field(default=False)  # it is shown elsewhere in the tree with its dependencies
 
     def __str__(self) -> str:

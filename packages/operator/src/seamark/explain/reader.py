@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
 from seamark.explain.links import Selection
@@ -49,6 +51,7 @@ class Reader:
     """A lookup that is filled on demand: what is missing is recorded, and fetched by `catch_up`."""
 
     transport: Transport
+    server_time: datetime | None = None  # by the last answer of the API server
     _objects: dict[tuple[Resource, Key], Raw | Missing | Forbidden] = field(default_factory=dict)
     _lists: dict[tuple[Resource, str, str], list[Raw] | Missing | Forbidden] = field(default_factory=dict)
     _requested: dict[tuple[Resource, Key] | tuple[Resource, str, str], None] = field(default_factory=dict)
@@ -107,7 +110,7 @@ class Reader:
                 page = page_of(answer.body)
             except Malformed as error:
                 raise Retry(f"the API server's answer is no list of {resource}: {error}") from None
-            items += _readable(page)
+            items += readable(page)
             if not page.next_page:
                 return items
             query["continue"] = page.next_page
@@ -118,6 +121,9 @@ class Reader:
         except NoAnswerError as error:
             hint = "is it up, and the kubeconfig right?"
             raise UserError(f"the API server does not answer: {error}", hint=hint) from None
+        if date := next((value for name, value in answer.headers.items() if name.lower() == "date"), ""):
+            with contextlib.suppress(ValueError, TypeError):
+                self.server_time = parsedate_to_datetime(date)
         if answer.status == 401:
             raise UserError(
                 "the API server rejected your credentials (401)", hint="the token or certificate may have expired"
@@ -125,7 +131,7 @@ class Reader:
         return answer
 
 
-def _readable(page: Page) -> list[Raw]:
+def readable(page: Page) -> list[Raw]:
     """The objects of a page without those that are beyond the limits."""
     found: list[Raw] = []
     for raw in page.items:
@@ -137,7 +143,7 @@ def _readable(page: Page) -> list[Raw]:
 def _failed(answer: Answer) -> Missing | Forbidden:
     status = explain(answer)
     if answer.status == 404:
-        return Missing(served=status.reason == "NotFound" and "requested resource" not in status.message)
+        return Missing(served=bool(status.details.name))
     if answer.status == 403:
         return Forbidden(status.message)
     raise Retry(f"the API server answered {answer.status}: {status.message}")

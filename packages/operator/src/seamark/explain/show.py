@@ -10,6 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from seamark.explain.model import Hop, ObservedCondition, Truth, root_cause
+from seamark_runtime.conditions import NEVER
 
 MARK = {
     Truth.TRUE: ("✓", "green"),
@@ -20,11 +21,12 @@ MARK = {
 }
 
 
-def tree(hop: Hop, now: datetime, *, verbose: bool = False) -> RenderableType:
+def tree(hop: Hop, now: datetime, *, verbose: bool = False, unknown: str = "") -> RenderableType:
+    """`unknown`: why it is not known whether an operator leads."""
     cause = root_cause(hop)
     shown = Tree(_line(hop, cause, now, verbose=verbose), guide_style="dim")
     _branches(shown, hop, cause, now, verbose)
-    return Group(shown, Text(), conclusion(hop, cause))
+    return Group(shown, Text(), conclusion(hop, cause, unknown))
 
 
 def _branches(shown: Tree, hop: Hop, cause: Hop | None, now: datetime, verbose: bool) -> None:
@@ -40,6 +42,8 @@ def _line(hop: Hop, cause: Hop | None, now: datetime, *, verbose: bool) -> Text:
     line.append(str(hop), style="bold red reverse" if hop is cause else "bold")
     if hop.how:
         line.append(f"  {hop.how}", style="dim")
+    if hop.as_of:
+        line.append(f"  as of {hop.as_of}", style="yellow")
     if hop.message:
         line.append(f"\n  {hop.message}", style=colour)
     for condition in hop.conditions:
@@ -68,10 +72,15 @@ def _condition(condition: ObservedCondition, now: datetime) -> Text:
     return line
 
 
-def conclusion(hop: Hop, cause: Hop | None) -> Text:
+def conclusion(hop: Hop, cause: Hop | None, unknown: str = "") -> Text:
     if cause is None:
+        if as_of := min((below.as_of for below in hop.walk() if below.as_of), default=""):
+            return Text(f"No status shows a problem as of {as_of}; since then no operator leads.", style="yellow")
         hidden = sum(1 for below in hop.walk() if below.truth is Truth.HIDDEN)
         beyond = f" in what you may read ({hidden} hidden)" if hidden else ""
+        if unknown:
+            text = f"No status shows a problem{beyond}. Whether an operator keeps them up to date is not known."
+            return Text(text, style="yellow")
         return Text(f"Nothing is broken{beyond}.", style="green")
     line = Text("The first broken hop is ", style="").append(str(cause), style="bold red").append(f": {cause.message}")
     if cause.fix:
@@ -81,12 +90,12 @@ def conclusion(hop: Hop, cause: Hop | None) -> Text:
 
 def age(since: str, now: datetime) -> str:
     """As kubectl shows it; empty for a time that is not set."""
+    if since == NEVER:
+        return "default, not yet judged"
     try:
         seconds = (now - datetime.fromisoformat(since)).total_seconds()
     except ValueError:
         return ""
-    if seconds > 40 * 365 * 86400:  # a default in the CRD, set before any controller ran
-        return "from the start"
     for size, letter in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size * 2:
             return f"{int(seconds // size)}{letter}"
@@ -113,6 +122,7 @@ def _plain(hop: Hop) -> dict[str, Any]:
         **_identity(hop),
         "how": hop.how,
         "truth": hop.truth.value,
+        "asOf": hop.as_of,
         "words": hop.message,
         "fix": hop.fix,
     }

@@ -10,16 +10,18 @@ from datetime import UTC, datetime
 
 from seamark.explain import kinds
 from seamark.explain.assess import assess, conditions_of
+from seamark.explain.links import CLASS
 from seamark.explain.model import Raw, Truth
 from seamark.explain.reader import Forbidden, Missing, Reader
 from seamark_runtime.api.meta import Key, Resource
 from seamark_runtime.competing import PAUSE, TAKEN
 
+GATEWAY_POLICIES = (kinds.KGATEWAY_POLICY, kinds.BACKEND_TLS_POLICY)
 FAMILIES: Mapping[str, tuple[Resource, ...]] = {
     "score": (kinds.WORKLOAD, kinds.CLAIM),
     "dns": (kinds.DNS_ENDPOINT,),
-    "gateway": (kinds.GATEWAY_CLASS, kinds.GATEWAYS, kinds.LISTENER_SET, *kinds.ROUTES),
-    "loadbalancer": (kinds.AGENT_ENDPOINT, kinds.CLOUD_ENDPOINT, kinds.DOMAIN),
+    "gateway": (kinds.GATEWAY_CLASS, kinds.GATEWAYS, kinds.LISTENER_SET, *kinds.ROUTES, *GATEWAY_POLICIES),
+    "loadbalancer": (kinds.SERVICE, kinds.AGENT_ENDPOINT, kinds.CLOUD_ENDPOINT, kinds.DOMAIN, kinds.TRAFFIC_POLICY),
     "bindings": (kinds.BOUND_ENDPOINT, kinds.KUBERNETES_OPERATOR),
     "sample": (kinds.GREETING,),
 }
@@ -63,12 +65,13 @@ async def summarise(reader: Reader, namespace: str = "") -> Summary:
     for (family, kind), found in zip(listed, lists, strict=True):
         if isinstance(found, Missing):
             continue
-        installed = True
+        ours = kind != kinds.SERVICE  # which every cluster has
+        installed = installed or ours
         if isinstance(found, Forbidden):
             hidden.append(kind)
             continue
-        readable = True
-        for raw in found:
+        readable = readable or ours
+        for raw in found if ours else filter(_of_an_edge, found):
             problem = _assessed(kind, raw)
             at = (family, kind, problem.key.namespace)
             rows.setdefault(at, Row(family, kind, problem.key.namespace)).counts[problem.truth] += 1
@@ -83,6 +86,13 @@ async def _competing_controllers(reader: Reader, namespace: str) -> tuple[str, .
     found = await reader.list_all(kinds.EVENT, namespace, fields=f"reason={TAKEN}")
     notes = (event.get("note", "") for event in found if _is_recent(event)) if isinstance(found, list) else ()
     return tuple(dict.fromkeys(notes))
+
+
+def _of_an_edge(raw: Raw) -> bool:
+    """Whether this Service is, or is to be, reached through an edge."""
+    spec = raw.get("spec") or {}
+    wanted = spec.get("type") == "LoadBalancer" and spec.get("loadBalancerClass") == CLASS
+    return wanted or any(condition.type.startswith(kinds.SERVICE_CONDITIONS) for condition in conditions_of(raw))
 
 
 def _is_recent(event: Raw) -> bool:

@@ -14,16 +14,16 @@ import platform
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 import yaml
 
 import seamark
 from seamark.explain import kinds
 from seamark.lifecycle.definitions import DEFINITION
 from seamark_runtime.api.meta import Resource
-from seamark_runtime.client import explain
+from seamark_runtime.client import OBJECT, Page, explain, page_of
 from seamark_runtime.redaction import HIDDEN, SECRET_NAMES, is_secret_flag, redact
 from seamark_runtime.transport import HttpRequest, NoAnswerError, Transport
+from seamark_runtime.untrusted.decoding import Malformed, decode_json
 from seamark_runtime.untrusted.names import ApiPath, api_path
 
 MOST_OBJECTS = 1000  # of a kind
@@ -50,7 +50,7 @@ class Bundle:
 
     async def collect(self) -> None:
         about = {"seamark": seamark.__version__, "python": platform.python_version(), "system": platform.platform()}
-        about["kubernetes"] = (await self._get_json(api_path("/version"))).get("gitVersion", "unknown")
+        about["kubernetes"] = (await self._version()).get("gitVersion", "unknown")
         self._write("versions.yaml", about)
         await asyncio.gather(*(self._objects(kind) for kind in kinds.OURS))
         pods, *_ = await asyncio.gather(*(self._objects(kind, self._namespace) for kind in HERE))
@@ -101,36 +101,49 @@ class Bundle:
                 query = {"container": container["name"], "tailLines": str(LOG_LINES)}
                 query |= {"previous": "true"} if previous else {}
                 path = kinds.POD.path(self._namespace, name, "log")
-                text = await self._text(path, query, quiet=previous)
-                if text:
+                body = await self._body(path, query, quiet=previous)
+                if body:
+                    text = body.decode(errors="replace")
                     self.files[f"logs/{name}/{container['name']}-{which}.log"] = redact(text)
 
     def _write(self, name: str, content: object) -> None:
         self.files[name] = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
 
     async def _list(self, kind: Resource, namespace: str = "") -> list[Json]:
-        found = await self._get_json(kind.path(namespace), {"limit": str(MOST_OBJECTS)})
-        items: list[Json] = found.get("items") or []
-        if (found.get("metadata") or {}).get("continue"):
+        """Without those that can't be read, which are counted among the problems."""
+        body = await self._body(kind.path(namespace), {"limit": str(MOST_OBJECTS)})
+        try:
+            page = page_of(body) if body else Page((), "", "")
+        except Malformed as error:
+            self.problems.append(f"{kind}: {error}")
+            return []
+        if page.next_page:
             self.problems.append(f"{kind}: only the first {MOST_OBJECTS} are here")
-        return items
+        return [found for raw in page.items if (found := self._decoded(f"one of {kind}", bytes(raw)))]
 
-    async def _get_json(self, path: ApiPath, query: Mapping[str, str] | None = None) -> Json:
-        text = await self._text(path, query or {})
-        answer: Json = msgspec.json.decode(text) if text else {}
-        return answer
+    async def _version(self) -> Json:
+        path = api_path("/version")
+        body = await self._body(path, {})
+        return self._decoded(path, body) if body else {}
 
-    async def _text(self, path: ApiPath, query: Mapping[str, str], *, quiet: bool = False) -> str:
+    def _decoded(self, what: str, body: bytes) -> Json:
+        try:
+            return decode_json(body, Json, OBJECT)
+        except Malformed as error:
+            self.problems.append(f"{what}: {error}")
+            return {}
+
+    async def _body(self, path: ApiPath, query: Mapping[str, str], *, quiet: bool = False) -> bytes:
         try:
             answer = await self._transport.send(HttpRequest("GET", path, query, accept="application/json, */*"))
         except NoAnswerError as error:
             self.problems.append(f"{path}: {error}")
-            return ""
+            return b""
         if answer.status != 200:
             if answer.status != 404 and not quiet:
                 self.problems.append(redact(f"{path}: {explain(answer).message}"))
-            return ""
-        return answer.body.decode(errors="replace")
+            return b""
+        return answer.body
 
 
 def cleaned(value: Any, name: str = "", *, secret: bool = False) -> Any:

@@ -18,10 +18,11 @@ import msgspec
 import seamark
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.meta import Resource
-from seamark_runtime.client import APPLY_PATCH, explain
+from seamark_runtime.client import APPLY_PATCH, OBJECT, explain
 from seamark_runtime.errors import UserError
 from seamark_runtime.rbac import Grant
 from seamark_runtime.transport import Answer, HttpRequest, Transport
+from seamark_runtime.untrusted.decoding import Malformed, decode_json
 from seamark_runtime.untrusted.numbers import version_numbers
 
 VERSION = "seamark.dev/version"
@@ -108,8 +109,14 @@ async def _installed(transport: Transport, name: str) -> Json | None:
         return None
     if answer.status != 200:
         raise _refusal(name, answer)
-    found: Json = msgspec.json.decode(answer.body)
-    return found
+    return definition_of(name, answer)
+
+
+def definition_of(name: str, answer: Answer) -> Json:
+    try:
+        return decode_json(answer.body, Json, OBJECT)
+    except Malformed as error:
+        raise UserError(f"{name}: the API server's answer can't be read: {error}") from None
 
 
 async def _write(transport: Transport, decision: Decision) -> None:

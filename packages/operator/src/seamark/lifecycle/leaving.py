@@ -22,7 +22,7 @@ from seamark_edge.api.kubernetesoperator import KubernetesOperator
 from seamark_runtime.api.apps import Deployment
 from seamark_runtime.api.coordination import Lease
 from seamark_runtime.api.core import Secret
-from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.api.meta import Key, Object, ObjectMeta
 from seamark_runtime.client import Client
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.controller import Controller, scope
@@ -144,23 +144,28 @@ def held(operator: Operator) -> list[str] | None:
 
 
 async def _remove_finalizers(client: Client, declared: Controller[Any]) -> None:
-    """Takes our finalizers off whatever still has them."""
+    """Takes our finalizers off whatever still has them, readable or not."""
     followed = scope(declared, declared.kind)
     try:
-        found = await client.list(declared.kind, namespace=followed.namespace, query=followed.selectors)
+        found = await client.list_metadata(declared.kind, namespace=followed.namespace, query=followed.selectors)
     except Gone:
         return  # the kind is not installed
-    for obj in found:
-        while metadata := without_finalizer(declared, obj):
-            try:
-                seen = {"resourceVersion": obj.metadata.resource_version, "uid": obj.uid}
-                await client.merge_patch(declared.kind, obj.key, {"metadata": {**metadata, **seen}})
-                log.info("finalizer removed", kind=declared.kind.RESOURCE.kind, object=str(obj.key))
-                break
-            except Gone:
-                break
-            except Conflict:
-                obj = await client.get(declared.kind, obj.key)  # noqa: PLW2901  it changed: look again
+    for metadata in found:
+        await _remove_finalizer(client, declared, metadata)
+
+
+async def _remove_finalizer(client: Client, declared: Controller[Any], found: ObjectMeta) -> None:
+    key = Key(found.namespace, found.name)
+    while change := without_finalizer(declared, Object(metadata=found)):
+        try:
+            seen = {"resourceVersion": found.resource_version, "uid": found.uid}
+            await client.patch_metadata(declared.kind, key, {**change, **seen})
+            log.info("finalizer removed", kind=declared.kind.RESOURCE.kind, object=str(key))
+            return
+        except Gone:
+            return
+        except Conflict:
+            found = await client.get_metadata(declared.kind, key)  # it changed: look again
 
 
 async def _remove_all(client: Client, kind: type[Object], ours: Scope) -> None:

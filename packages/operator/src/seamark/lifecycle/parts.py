@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seamark.console.access import GRANTS as CONSOLE
+from seamark.console import access, leaders
 from seamark.console.graph import graph
 from seamark.lifecycle import definitions, leaving, secrets
 from seamark_edge.agent.cluster import agent_grants
@@ -91,12 +91,12 @@ def uninstall_grants(installation: Installation, families: Iterable[Family]) -> 
 
 
 def console_grants() -> set[Grant]:
-    return declared_grants(graph(Collection("console"))) | CONSOLE
+    return declared_grants(graph(Collection("console"))) | access.GRANTS | leaders.GRANTS
 
 
 def evidence_grants() -> set[Grant]:
     """Of an operator that serves evidence: it reviews tokens and what their users may read."""
-    return set(CONSOLE)
+    return set(access.GRANTS)
 
 
 def lease_grants(namespace: str) -> set[Grant]:

@@ -2,6 +2,7 @@
 // The map of endpoints. Rows come by one stream; only those in sight are in the document, so many stay smooth.
 
 const ROW = 56;
+const NEVER = "1970-01-01T00:00:00Z"; // the transition time of a default, before any controller has judged
 const MARKS = { True: "✓", False: "✗", Missing: "✗", Unknown: "?", Hidden: "·" };
 const ORDER = { False: 0, Missing: 0, Unknown: 1, True: 2, Hidden: 3 };
 const at = (id) => document.getElementById(id);
@@ -20,14 +21,14 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// ---- who is asking
+// ---- the token of the user
 
 const token = () => sessionStorage.getItem("token");
 
-function login(words = "") {
+function login(error = "") {
   at("login").hidden = false;
   at("map").hidden = at("filters").hidden = at("detail").hidden = true;
-  at("login-error").textContent = words;
+  at("login-error").textContent = error;
   at("token").focus();
 }
 
@@ -92,6 +93,7 @@ function handle(block) {
     row.text = text(row);
     rows.set(row.id, row);
   }
+  leaders(data.stopped || []);
   at("live").textContent = data.ready ? `live · ${data.person}` : "reading the cluster …";
   choices("namespace", "namespace");
   choices("family", "family");
@@ -99,15 +101,22 @@ function handle(block) {
   if (current && (event[1] === "all" || touched(data))) open(current.kind, current.namespace, current.name, false);
 }
 
+// Without a leader the statuses stay as they are: the page says since when.
+function leaders(stopped) {
+  const lines = stopped.map((group) => element("p", {}, `No operator leads ${group.families.length ? `${group.families.join(", ")} ` : ""}since `, element("time", { datetime: group.asOf }, group.asOf), ". What is shown is as of then."));
+  at("leaders").replaceChildren(...lines);
+  at("leaders").hidden = !stopped.length;
+}
+
 function touched(data) {
   return data.rows.some((row) => same(row, current) || row.hops.some((hop) => same(hop, current)));
 }
 
-const same = (one, other) => one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
+const same = (left, right) => left.kind === right.kind && left.namespace === right.namespace && left.name === right.name;
 
 function text(row) {
-  const words = [row, ...row.hops].map((cell) => `${cell.kind} ${cell.namespace}/${cell.name} ${cell.words || ""}`);
-  return `${row.family} ${words.join(" ")}`.toLowerCase();
+  const texts = [row, ...row.hops].map((cell) => `${cell.kind} ${cell.namespace}/${cell.name} ${cell.words || ""}`);
+  return `${row.family} ${texts.join(" ")}`.toLowerCase();
 }
 
 // ---- filters
@@ -147,7 +156,7 @@ function filter() {
   draw(true);
 }
 
-// An endpoint is as true as the worst that it stands on.
+// An endpoint's truth is the worst of its own and those of its hops.
 function summary(row) {
   if (row.worst) return row.worst;
   const truths = [row, ...row.hops].map((cell) => cell.truth);
@@ -196,13 +205,13 @@ function line(row, index) {
   const href = `#/${row.kind}/${row.namespace}/${row.name}`;
   const truth = summary(row);
   const chips = row.hops.flatMap((hop) => [element("span", { class: "step", "aria-hidden": "true" }, hop.depth > 1 ? "›" : "→"), chip(hop)]);
-  const blamed = [row, ...row.hops].find((cell) => cell.blamed);
+  const cause = [row, ...row.hops].find((cell) => cell.cause);
   const end = element("div", { class: "end" },
     element("strong", {}, element("span", { class: `mark inline ${truth}` }, MARKS[truth]), row.name),
     element("span", {}, `${row.kind} · ${row.namespace}`));
   const way = element("div", { class: "way" }, element("div", { class: "chips" }, ...chips),
-    blamed && blamed.words ? element("div", { class: "words" }, blamed === row ? blamed.words : `${blamed.kind}: ${blamed.words}`) : null);
-  const label = `${row.kind} ${row.namespace}/${row.name}: ${truth}${blamed ? `, because of ${blamed.kind} ${blamed.name}` : ""}`;
+    cause && cause.words ? element("div", { class: "message" }, cause === row ? cause.words : `${cause.kind}: ${cause.words}`) : null);
+  const label = `${row.kind} ${row.namespace}/${row.name}: ${truth}${cause ? `, because of ${cause.kind} ${cause.name}` : ""}`;
   const link = element("a", { href, "data-id": row.id, "aria-label": label, "aria-current": current && same(row, current) ? "true" : undefined }, end, way);
   const made = element("li", { class: "row" }, link);
   made.style.top = `${index * ROW}px`;
@@ -211,7 +220,7 @@ function line(row, index) {
 
 function chip(hop) {
   const name = hop.truth === "Hidden" ? hop.kind : `${hop.kind} ${hop.name}`;
-  return element("span", { class: `chip ${hop.truth}${hop.blamed ? " blamed" : ""}`, title: `${hop.how || ""} ${hop.words || ""}`.trim() || undefined }, `${MARKS[hop.truth]} ${name}`);
+  return element("span", { class: `chip ${hop.truth}${hop.cause ? " cause" : ""}`, title: `${hop.how || ""} ${hop.words || ""}`.trim() || undefined }, `${MARKS[hop.truth]} ${name}`);
 }
 
 at("scroll").addEventListener("scroll", () => requestAnimationFrame(() => draw()), { passive: true });
@@ -225,11 +234,11 @@ async function open(kind, namespace, name, focus = true) {
   const answer = await ask(`api/object?${query}`);
   if (!current || !same(current, { kind, namespace, name })) return;
   const panel = at("detail");
-  const said = await answer.json();
+  const detail = await answer.json();
   const close = element("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
   close.addEventListener("click", shut);
   const title = element("h2", { tabindex: "-1" }, `${kind} ${namespace ? `${namespace}/` : ""}${name}`);
-  panel.replaceChildren(close, title, ...(answer.ok ? page(said) : [element("p", { class: "verdict False" }, said.error)]));
+  panel.replaceChildren(close, title, ...(answer.ok ? page(detail) : [element("p", { class: "outcome False" }, detail.error)]));
   panel.hidden = false;
   if (focus) title.focus();
   draw(true);
@@ -244,77 +253,80 @@ function shut() {
   if (id) at("rows").querySelector(`a[data-id="${CSS.escape(id)}"]`)?.focus();
 }
 
-function page(said) {
+function page(detail) {
   const parts = [];
-  if (said.tree) {
-    const blamed = culprit(said.tree);
-    const words = blamed ? `The first broken hop is ${blamed.kind} ${blamed.name}: ${blamed.words}${blamed.fix ? `. What may help: ${blamed.fix}` : ""}` : "Nothing is broken.";
-    parts.push(element("p", { class: `verdict ${blamed ? blamed.truth : "True"}` }, words));
-    parts.push(element("h3", {}, "Why"), element("ul", { class: "tree" }, branch(said.tree)));
+  if (detail.tree) {
+    const cause = firstBroken(detail.tree);
+    const sentence = cause ? `The first broken hop is ${cause.kind} ${cause.name}: ${cause.words}${cause.fix ? `. What may help: ${cause.fix}` : ""}` : asOf(detail.tree) ? `No status shows a problem as of ${asOf(detail.tree)}; since then no operator leads.` : "Nothing is broken.";
+    parts.push(element("p", { class: `outcome ${cause ? cause.truth : asOf(detail.tree) ? "Unknown" : "True"}` }, sentence));
+    parts.push(element("h3", {}, "Why"), element("ul", { class: "tree" }, branch(detail.tree)));
   }
-  parts.push(element("h3", {}, "Over time"), ...timeline(said));
-  parts.push(element("h3", {}, "Events"), events(said.events));
-  parts.push(element("h3", {}, "Manifest"), element("pre", { tabindex: "0", "aria-label": "Manifest" }, yaml(said.manifest).trimStart()));
+  parts.push(element("h3", {}, "Over time"), ...timeline(detail));
+  parts.push(element("h3", {}, "Events"), events(detail.events));
+  parts.push(element("h3", {}, "Manifest"), element("pre", { tabindex: "0", "aria-label": "Manifest" }, yaml(detail.manifest).trimStart()));
   return parts;
 }
 
+// The oldest time that a status in a tree is of, if its operator does not lead.
+const asOf = (hop) => [hop.asOf, ...hop.hops.map(asOf)].filter(Boolean).sort()[0] || "";
 const broken = (hop) => ["False", "Unknown", "Missing"].includes(hop.truth);
 
-function culprit(hop) {
+function firstBroken(hop) {
   for (const below of hop.hops) {
-    const found = culprit(below);
+    const found = firstBroken(below);
     if (found) return found;
   }
   return broken(hop) ? hop : null;
 }
 
 function branch(hop) {
-  const conditions = hop.conditions.map((one) => element("div", { class: "conditions" },
-    element("span", { class: one.good ? "" : "mark" }, `${one.type}${one.about ? ` of ${one.about}` : ""} = ${one.status} ${one.reason}`),
-    one.message ? `: ${one.message}` : "",
-    element("span", { class: "how" }, ` ${[age(one.lastTransitionTime), one.writer && `by ${one.writer}`].filter(Boolean).join(", ")}`),
-    one.meaning ? element("div", { class: "meaning" }, one.meaning) : null));
+  const conditions = hop.conditions.map((condition) => element("div", { class: "conditions" },
+    element("span", { class: condition.good ? "" : "mark" }, `${condition.type}${condition.about ? ` of ${condition.about}` : ""} = ${condition.status} ${condition.reason}`),
+    condition.message ? `: ${condition.message}` : "",
+    element("span", { class: "how" }, ` ${[age(condition.lastTransitionTime), condition.writer && `by ${condition.writer}`].filter(Boolean).join(", ")}`),
+    condition.meaning ? element("div", { class: "meaning" }, condition.meaning) : null));
   const name = hop.truth === "Hidden" ? `${hop.kind} (you may not read it)` : `${hop.kind} ${hop.namespace ? `${hop.namespace}/` : ""}${hop.name}`;
   return element("li", {},
     element("span", { class: `chip ${hop.truth}` }, `${MARKS[hop.truth]} ${name}`),
-    element("span", { class: "how" }, ` ${hop.how || ""}${broken(hop) && hop.words ? ` — ${hop.words}` : ""}`),
+    element("span", { class: "how" }, ` ${hop.how || ""}${broken(hop) && hop.words ? ` — ${hop.words}` : ""}${hop.asOf ? ` (as of ${hop.asOf})` : ""}`),
     ...conditions,
     ...(hop.evidence || []).map((line) => element("div", { class: "conditions how" }, `evidence: ${line}`)),
     hop.hops.length ? element("ul", {}, ...hop.hops.map(branch)) : null);
 }
 
-function timeline(said) {
-  const conditions = said.tree ? said.tree.conditions : [];
+function timeline(detail) {
+  const conditions = detail.tree ? detail.tree.conditions : [];
   if (!conditions.length) return [element("p", { class: "how" }, "It has no conditions.")];
   const now = Date.now() / 1000;
-  return conditions.map((one) => {
-    const flips = said.flips.filter((flip) => flip.type === one.type);
-    const since = Date.parse(one.lastTransitionTime) / 1000;
+  return conditions.map((condition) => {
+    const flips = detail.flips.filter((flip) => flip.type === condition.type);
+    const judged = condition.lastTransitionTime !== NEVER;
+    const since = judged ? Date.parse(condition.lastTransitionTime) / 1000 : now - 60;
     const begin = Math.min(flips.length ? flips[0].at - 60 : since, now - 60);
-    const points = [{ at: begin, status: flips.length ? flips[0].before : one.status }, ...flips.map((flip) => ({ at: flip.at, status: flip.after }))];
+    const points = [{ at: begin, status: flips.length ? flips[0].before : condition.status }, ...flips.map((flip) => ({ at: flip.at, status: flip.after }))];
     const bars = points.map((point, index) => {
       const end = index + 1 < points.length ? points[index + 1].at : now;
       const bar = element("span", { class: `bar ${point.status}`, title: `${point.status} from ${new Date(point.at * 1000).toLocaleString()}` });
       bar.style.flexGrow = String(Math.max(end - point.at, 1));
       return bar;
     });
-    const words = `${one.type}: ${one.status} for ${age(one.lastTransitionTime)}; ${flips.length} ${flips.length === 1 ? "flip" : "flips"} seen`;
-    return element("div", {}, element("div", { class: "how" }, words), element("div", { class: "timeline", role: "img", "aria-label": words }, ...bars));
+    const summary = `${condition.type}: ${judged ? `${condition.status} for ${age(condition.lastTransitionTime)}` : "not yet judged"}; ${flips.length} ${flips.length === 1 ? "flip" : "flips"} seen`;
+    return element("div", {}, element("div", { class: "how" }, summary), element("div", { class: "timeline", role: "img", "aria-label": summary }, ...bars));
   });
 }
 
 function events(list) {
   if (!list.length) return element("p", { class: "how" }, "None.");
-  const head = element("tr", {}, ...["When", "Type", "Reason", "Words"].map((name) => element("th", { scope: "col" }, name)));
-  const body = list.slice(-30).reverse().map((one) => element("tr", {},
-    element("td", {}, age(one.at) + (one.count > 1 ? ` ×${one.count}` : "")), element("td", {}, one.type || ""), element("td", {}, one.reason || ""), element("td", {}, one.note || "")));
+  const head = element("tr", {}, ...["When", "Type", "Reason", "Message"].map((name) => element("th", { scope: "col" }, name)));
+  const body = list.slice(-30).reverse().map((event) => element("tr", {},
+    element("td", {}, age(event.at) + (event.count > 1 ? ` ×${event.count}` : "")), element("td", {}, event.type || ""), element("td", {}, event.reason || ""), element("td", {}, event.note || "")));
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
 }
 
 function age(time) {
   const seconds = (Date.now() - Date.parse(time)) / 1000;
   if (!(seconds >= 0)) return "";
-  if (seconds > 40 * 365 * 86400) return "the beginning";
+  if (time === NEVER) return "default, not yet judged";
   for (const [size, letter] of [[86400, "d"], [3600, "h"], [60, "m"]]) if (seconds >= 2 * size) return `${Math.floor(seconds / size)}${letter}`;
   return `${Math.floor(seconds)}s`;
 }
@@ -323,12 +335,12 @@ function age(time) {
 function yaml(value, indent = "") {
   if (Array.isArray(value)) {
     if (!value.length) return " []";
-    return "\n" + value.map((one) => `${indent}- ${yaml(one, `${indent}  `).replace(/^\n\s*/, "").replace(/^ /, "")}`).join("\n");
+    return "\n" + value.map((item) => `${indent}- ${yaml(item, `${indent}  `).replace(/^\n\s*/, "").replace(/^ /, "")}`).join("\n");
   }
   if (value && typeof value === "object") {
     const entries = Object.entries(value);
     if (!entries.length) return " {}";
-    return "\n" + entries.map(([key, one]) => `${indent}${key}:${yaml(one, Array.isArray(one) ? indent : `${indent}  `)}`).join("\n");
+    return "\n" + entries.map(([key, item]) => `${indent}${key}:${yaml(item, Array.isArray(item) ? indent : `${indent}  `)}`).join("\n");
   }
   if (typeof value === "string" && value.includes("\n")) return ` |\n${value.replace(/^/gm, indent)}`;
   const plain = typeof value !== "string" || (/^[A-Za-z0-9_./-][A-Za-z0-9 _.,()/:=@+-]*$/.test(value) && !/^(true|false|null|yes|no|~|[\d.+-]+)$/i.test(value) && !value.includes(": "));

@@ -30,7 +30,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         judge=judge,
         status=ByManager(manager="seamark-greetings", conditions=CONDITIONS, fields=("config_map_ref",)),
         perform=dependencies.perform,
-        writes=Writes(children=(ConfigMap,), finalizer=FINALIZER, annotations=(POSTED_ON,)),
+        writes=Writes(children=(ConfigMap,), finalizers=(FINALIZER,), annotations=(POSTED_ON,)),
         timing=Timing(shelf_life=options.shelf_life),
     )
     return (greetings,)
