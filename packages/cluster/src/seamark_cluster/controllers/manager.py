@@ -10,7 +10,7 @@ from seamark_cluster.controllers.statefulset import claims
 from seamark_cluster.controllers.statefulset import controller as statefulset
 from seamark_cluster.controllers.workload.status import MANAGER
 from seamark_runtime.client import Client
-from seamark_runtime.clock import Clock, SuspendAwareClock
+from seamark_runtime.clock import SuspendAwareClock
 from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
@@ -19,11 +19,11 @@ from seamark_runtime.transport import Transport
 SETTINGS = Settings(leader_election=False, health_address="", workers=16)
 
 
-def controllers(client: Client, clock: Clock, random: Random, authority: str = "") -> tuple[Declaration, ...]:
+def controllers(client: Client, authority: str = "") -> tuple[Declaration, ...]:
     return (
-        deployment.controller(clock, client),
-        replicaset.controller(clock, random, client),
-        statefulset.controller(clock, client),
+        deployment.controller(client),
+        replicaset.controller(client),
+        statefulset.controller(client),
         claims.controller(),
         endpointslices.controller(),
         accounts.controller(authority),
@@ -34,4 +34,4 @@ def manager(transport: Transport, clock: SuspendAwareClock, random: Random, auth
     """Ready to run; `authority` is the CA certificate with which Pods verify the API server."""
     world = World(transport, clock, random, MANAGER)
     client = Client(transport, manager=MANAGER)
-    return Operator(world, controllers(client, clock, random, authority), SETTINGS)
+    return Operator(world, controllers(client, authority), SETTINGS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from random import Random
 
 from seamark_cluster.controllers.workload.adoption import PODS_ALONE, adopt, orphans, performing, release
 from seamark_cluster.controllers.workload.kinds import Pod, ReplicaSet, ReplicaSetStatus, Selector, WorkloadCondition
@@ -29,7 +28,6 @@ from seamark_runtime.api.meta import Object, ObjectMeta
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
-from seamark_runtime.clock import Clock
 from seamark_runtime.controller import Controller, Reads, Wanted, Writes
 from seamark_runtime.events import Notice
 from seamark_runtime.view import View
@@ -43,7 +41,7 @@ class Seen:
     pods: tuple[Pod, ...]  # those it controls
     orphans: tuple[Pod, ...]  # those it will adopt
     available: frozenset[str]  # the uids of those that are available
-    salt: int  # makes the names of new Pods unique
+    salt: str  # makes the names of new Pods unique: another one for each moment and set of Pods
 
     @cached_property
     def active(self) -> list[Pod]:
@@ -121,15 +119,16 @@ def announce(seen: Seen, answers: Answers) -> Iterable[Notice]:
         yield Notice("SuccessfulDelete", f"Deleted pod: {pod.metadata.name}", warning=False)
 
 
-def controller(clock: Clock, random: Random, client: Client) -> Controller[Seen]:
+def controller(client: Client) -> Controller[Seen]:
     def observe(view: View, owner: ReplicaSet, _results: Results) -> Seen | None:
         if owner.deleting:
             return None  # its Pods are deleted by the garbage collector
         pods = view.by(BY_CONTROLLER, owner.uid)
-        ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
+        ready = available(view, pods, owner.spec.min_ready_seconds, view.date)
         selector = owner.spec.selector or Selector()
         alone = orphans(view, PODS_ALONE, owner.metadata.namespace, selector)
-        return Seen(owner, pods, alone, ready, random.getrandbits(64))
+        salt = short_hash(view.date, *(pod.uid for pod in pods), length=12)
+        return Seen(owner, pods, alone, ready, salt)
 
     return Controller(
         name="replicasets",

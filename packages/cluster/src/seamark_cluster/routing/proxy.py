@@ -1,38 +1,31 @@
-"""One TCP connection through the proxy: two transports, each written from the other."""
+"""One TCP connection through the proxy."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import cast
 
 from seamark_cluster.routing.table import Address
+from seamark_runtime.joined import Accepted, Joined
 
 CONNECT_WITHIN = 3.0
-HIGH_WATER = 1 << 20  # bytes buffered for a slow reader before the other side is paused
 BUFFER = 1 << 20  # memory is used only as far as it is filled; with a quarter of it, CPU per byte grows by a third
 
 
-class Side(asyncio.BufferedProtocol):
+class Side(Joined, asyncio.BufferedProtocol):
     """One of the two ends.
 
-    - Bytes received here are written to the other end, which may pause this one (backpressure).
     - Nothing is copied: bytes are written from the buffer they were read into, which is reused when all are sent.
     - An end of stream is forwarded: the other direction stays open (half-close) until it ends as well.
-    - When one end is lost, the other is closed after its pending bytes; a reset is forwarded.
     """
 
-    transport: asyncio.Transport | None = None
-    other: Side | None = None
+    other: Side | None
     ended = False  # end of stream received
 
     def __init__(self) -> None:
+        super().__init__()
         self._buffers: list[memoryview] = []
         self._current = 0  # buffers up to this one may still be in use by the transport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)  # uvloop's class is not a subclass
-        self.transport.set_write_buffer_limits(high=HIGH_WATER)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         other = self.other.transport if self.other is not None else None
@@ -58,25 +51,8 @@ class Side(asyncio.BufferedProtocol):
             other.transport.write_eof()
         return True
 
-    def pause_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.pause_reading()
 
-    def resume_writing(self) -> None:
-        if self.other is not None and self.other.transport is not None:
-            self.other.transport.resume_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        other = self.other.transport if self.other is not None else None
-        self.transport = None
-        if other is not None and not other.is_closing():
-            if exc is not None:
-                other.abort()
-            else:
-                other.close()
-
-
-class Inbound(Side):
+class Inbound(Side, Accepted):
     """A client's connection. Bytes received before a backend accepted are kept; if none accepts, it is reset."""
 
     def __init__(
@@ -89,21 +65,18 @@ class Inbound(Side):
         self._choose = choose
         self._taken = taken
         self._open = open_ones
-        self._connecting: asyncio.Task[None] | None = None
-        self._early: list[bytes] = []
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._open.add(self)
         assert self.transport is not None
-        self._connecting = asyncio.get_running_loop().create_task(self._connect(self.transport))
+        self.connecting = asyncio.get_running_loop().create_task(self._connect(self.transport))
 
     def buffer_updated(self, nbytes: int) -> None:
         if self.other is not None:
             super().buffer_updated(nbytes)
-        elif self.transport is not None:
-            self._early.append(bytes(self._buffers[self._current][:nbytes]))
-            self.transport.pause_reading()  # not earlier: uvloop starts to read only after `connection_made`
+        else:  # reading is not paused earlier: uvloop starts to read only after `connection_made`
+            self.keep(self._buffers[self._current][:nbytes])
 
     def eof_received(self) -> bool:
         if self.other is None:
@@ -113,8 +86,6 @@ class Inbound(Side):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.discard(self)
-        if self._connecting is not None:
-            self._connecting.cancel()
         super().connection_lost(exc)
 
     def abort(self) -> None:
@@ -136,16 +107,10 @@ class Inbound(Side):
         transport.abort()
 
     def _join(self, side: Side, transport: asyncio.Transport) -> None:
-        self._connecting = None
-        if transport.is_closing():  # the client closed meanwhile
+        if not self.joined(side):  # the client closed meanwhile
             if side.transport is not None:
                 side.transport.abort()
-            return
-        side.other, self.other = self, side
-        if side.transport is not None:
-            side.transport.writelines(self._early)
-        self._early = []
-        if self.ended:
+        elif self.ended:
             self.eof_received()
         else:
             transport.resume_reading()

@@ -23,6 +23,7 @@ from seamark_cluster.real.plane import ControlPlane
 from seamark_cluster.server.cluster import ClusterSettings, EmbeddedCluster, with_node
 from seamark_runtime import log
 from seamark_runtime.errors import UserError
+from seamark_runtime.signals import run_until_stopped, until_stopped
 
 CLUSTERS = ("embedded", "real")
 DNS_HOST, DNS_PORTS = "127.0.0.1", range(10153, 10253)  # cluster DNS, where Pods are on loopback
@@ -50,9 +51,10 @@ def dev(
     log.configure("critical")
     demo = Demo(found, Parts(warn), check=check)
     if kubeconfig:
-        uvloop.run(demo.at(Place("that kubeconfig", Path(kubeconfig), ours=False), time.monotonic()))
+        there = Place("that kubeconfig", Path(kubeconfig), ours=False)
+        uvloop.run(run_until_stopped(demo.at(there, time.monotonic())))
     elif cluster == "embedded":
-        uvloop.run(embedded(demo, network, time.monotonic()))
+        uvloop.run(run_until_stopped(embedded(demo, network, time.monotonic())))
     else:
         real(demo)
 
@@ -64,8 +66,8 @@ def warn(message: str) -> None:
 async def embedded(demo: Demo, network: str, began: float) -> None:
     with tempfile.TemporaryDirectory(prefix="seamark-dev-") as folder:
         cluster = EmbeddedCluster(Path(folder), cluster_settings(network))
-        await cluster.start()
         try:
+            await cluster.start()
             assert cluster.machine is not None
             server = f"{cluster.machine.dns}:{cluster.machine.dns_port}" if cluster.machine.dns else ""
             node = cluster.machine.network.node
@@ -86,9 +88,10 @@ def cluster_settings(network: str) -> ClusterSettings:
 
 
 def real(demo: Demo) -> None:
-    with shown() as report:
-        find(report)
-    began = time.monotonic()  # the binaries are cached from now on
-    with ControlPlane() as plane:
-        place = Place(plane.url, plane.kubeconfig, defined=plane.restart_controllers)
-        uvloop.run(demo.at(place, began))
+    with until_stopped():
+        with shown() as report:
+            find(report)
+        began = time.monotonic()  # the binaries are cached from now on
+        with ControlPlane() as plane:
+            place = Place(plane.url, plane.kubeconfig, defined=plane.restart_controllers)
+            uvloop.run(run_until_stopped(demo.at(place, began)))

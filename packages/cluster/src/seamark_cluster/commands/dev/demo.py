@@ -37,7 +37,7 @@ from seamark_runtime.settings import Settings
 from seamark_runtime.transport import HttpRequest
 
 PATIENCE = 60.0
-SETTINGS = Settings(leader_election=False, health_address="")
+SETTINGS = Settings(namespace="default", health_address="")
 PAGE_PORTS = range(8090, 8190)  # ports for the console: the first free one is used
 HOST = "127.0.0.1"
 
@@ -112,7 +112,8 @@ class Demo:
         self, transport: HttpTransport, place: Place, families: list[Family], progress: Progress
     ) -> None:
         controllers = [declaration for family in families for declaration in family.controllers()]
-        operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, SETTINGS)
+        settings = msgspec.structs.replace(SETTINGS, families=tuple(family.name for family in families))
+        operator = Operator(World(transport, SystemClock(), Random(), "seamark-dev"), controllers, settings)
         load = connect(str(place.kubeconfig))
         here = partial(LocalEvidence, evidence=partial(evidence, operator))
         page = f"{HOST}:{first_free(HOST, PAGE_PORTS)}"

@@ -43,10 +43,12 @@ class Parts:
 
     def serve_names(self) -> None:
         """Makes the DNS family serve a zone of its own, unless it is configured otherwise."""
+        set_variables({"SEAMARK_SCORE_POD_NETWORK": "reachable"})  # Pods run on this machine
         if "SEAMARK_DNS_SETTINGS" in os.environ or "SEAMARK_DNS_PROVIDER" in os.environ:
             self.names = os.environ.get("SEAMARK_SCORE_RESOLVER", "")
             self.have |= {NAMES} if self.names else set()
             return
+        set_variables({"SEAMARK_DNS_PROVIDER": "memory"})
         port = first_free(HOST, NAME_PORTS)
         self.names = os.environ.get(DNS_ADDRESS, "") or (f"{HOST}:{port}" if port else "")
         if not self.names:
@@ -61,6 +63,7 @@ class Parts:
                 "SEAMARK_DNS_SOURCES": "crd,httproute",
                 "SEAMARK_DNS_OBJECTS": "true",
                 "SEAMARK_DNS_POLL": "2",
+                "SEAMARK_SCORE_DOMAIN": ZONE,
                 "SEAMARK_SCORE_RESOLVER": self.names,
                 "SEAMARK_SCORE_PROBE_EVERY": "2",
                 "SEAMARK_SCORE_LOOKUP_EVERY": "2",
@@ -162,6 +165,7 @@ def edge_settings_of_families(settings: EdgeSettings, number: int) -> dict[str, 
         "SEAMARK_GATEWAY_FRONT": "LoadBalancer",
         "SEAMARK_GATEWAY_LOAD_BALANCER_CLASS": "ngrok",
         "SEAMARK_GATEWAY_VERIFY": "5",
+        "SEAMARK_GATEWAY_STATE": "none",
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from seamark_cluster.controllers.deployment.reconcile import announce, desire, judge, progressed_since
-from seamark_cluster.controllers.deployment.state import REVISION, Seen
+from seamark_cluster.controllers.deployment.state import REVISION, ROLLED_OUT, Seen
 from seamark_cluster.controllers.workload.adoption import alone_by_label, orphans, performing
 from seamark_cluster.controllers.workload.kinds import Deployment, Pod, ReplicaSet
 from seamark_cluster.controllers.workload.ownership import Controlling, by_controller
@@ -14,7 +14,6 @@ from seamark_cluster.controllers.workload.pods import BY_CONTROLLER
 from seamark_cluster.controllers.workload.status import MANAGER, WholeStatus
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
-from seamark_runtime.clock import Clock
 from seamark_runtime.controller import Controller, Reads, Writes
 from seamark_runtime.view import View
 
@@ -22,14 +21,14 @@ REPLICA_SETS = by_controller(ReplicaSet)
 ALONE = alone_by_label(ReplicaSet)
 
 
-def controller(clock: Clock, client: Client) -> Controller[Seen]:
+def controller(client: Client) -> Controller[Seen]:
     def observe(view: View, deployment: Deployment, _results: Results) -> Seen | None:
         if deployment.deleting:
             return None
         found = [entry for entry in view.by(REPLICA_SETS, deployment.uid) if not entry.deleting]
         found.sort(key=lambda item: (item.metadata.creation_timestamp or "", item.metadata.name))
         alone = orphans(view, ALONE, deployment.metadata.namespace, deployment.spec.selector)
-        late = overdue(view, deployment, clock.wall())
+        late = overdue(view, deployment, view.date)
         seen = Seen(deployment, tuple(found), alone, old_pods_run=False, overdue=late)
         if deployment.spec.strategy.type != "Recreate":
             return seen
@@ -59,7 +58,7 @@ def overdue(view: View, deployment: Deployment, now: datetime) -> bool:
     if (
         progressing is None
         or not progressing.last_update_time
-        or progressing.reason == "NewReplicaSetAvailable"
+        or progressing.reason == ROLLED_OUT
         or limit >= 2**31 - 1
     ):
         return False

@@ -14,6 +14,7 @@ from seamark_cluster.controllers.deployment.state import (
     MOST,
     NOT_COPIED,
     REVISION,
+    ROLLED_OUT,
     Seen,
     revision_of,
 )
@@ -183,9 +184,10 @@ def progress(
     name = f'ReplicaSet "{latest.metadata.name}"'
     over = f"{name} has successfully progressed."
     if complete(seen, status):
-        return "True", "NewReplicaSetAvailable", over
-    if before is not None and before.message == over and status.replicas == status.updated_replicas:
-        return before.status, before.reason, over  # a Pod was lost after the rollout was complete: not a rollout
+        return "True", ROLLED_OUT, over
+    done = before is not None and before.reason == ROLLED_OUT and seen.newest is not None
+    if done and status.replicas == status.updated_replicas:
+        return "True", ROLLED_OUT, over  # a Pod was lost after the rollout was complete: not a rollout
     if before is None or (seen.newest is None and status.updated_replicas == 0):
         return "True", "NewReplicaSetCreated", f'Created new replica set "{latest.metadata.name}"'
     if seen.overdue and not progressed_since(status, seen.deployment.status):

@@ -10,6 +10,7 @@ from seamark_cluster.controllers.workload.kinds import Deployment, ReplicaSet, R
 
 HASH = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
+ROLLED_OUT = "NewReplicaSetAvailable"  # the reason of Progressing after a rollout
 HISTORY = "deployment.kubernetes.io/revision-history"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MOST = "deployment.kubernetes.io/max-replicas"

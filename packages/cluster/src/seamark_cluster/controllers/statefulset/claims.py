@@ -19,6 +19,7 @@ from seamark_runtime.cache import Index
 from seamark_runtime.calls import Results
 from seamark_runtime.controller import Controller, Reads, Wanted, Writes
 from seamark_runtime.events import Notice
+from seamark_runtime.ownership import Ownership
 from seamark_runtime.status import NoStatus
 from seamark_runtime.view import View
 
@@ -31,7 +32,7 @@ class Claim(Object, frozen=True, kw_only=True):
     spec: dict[str, Any] | None = None
 
 
-class ByName:
+class ByName(Ownership):
     """The sets that a claim may be named after. Both names may contain dashes, so every split counts."""
 
     def token(self, owner: Object) -> Hashable:

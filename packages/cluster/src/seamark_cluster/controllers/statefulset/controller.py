@@ -11,19 +11,18 @@ from seamark_cluster.controllers.workload.pods import BY_CONTROLLER, available
 from seamark_cluster.controllers.workload.status import MANAGER, WholeStatus
 from seamark_runtime.calls import Results
 from seamark_runtime.client import Client
-from seamark_runtime.clock import Clock
 from seamark_runtime.controller import Controller, Reads, Writes
 from seamark_runtime.view import View
 
 REVISIONS = by_controller(ControllerRevision)
 
 
-def controller(clock: Clock, client: Client) -> Controller[Seen]:
+def controller(client: Client) -> Controller[Seen]:
     def observe(view: View, owner: StatefulSet, _results: Results) -> Seen | None:
         if owner.deleting:
             return None
         pods = view.by(BY_CONTROLLER, owner.uid)
-        ready = available(view, pods, owner.spec.min_ready_seconds, clock.wall())
+        ready = available(view, pods, owner.spec.min_ready_seconds, view.date)
         alone = orphans(view, PODS_ALONE, owner.metadata.namespace, owner.spec.selector)
         named = tuple(pod for pod in alone if is_named_after(owner, pod))
         return Seen(owner, view.by(REVISIONS, owner.uid), pods, named, ready)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,13 +58,6 @@ class Seen:
             if number.isdigit():
                 found[int(number)] = pod
         return found
-
-    @property
-    def surplus(self) -> Iterator[Pod]:
-        """Pods beyond the desired number, the highest ordinal first."""
-        for number in sorted(self.by_ordinal, reverse=True):
-            if number not in self.ordinals:
-                yield self.by_ordinal[number]
 
     def template_of(self, revision: str) -> Template:
         found = next((item for item in self.revisions if item.metadata.name == revision), None)

@@ -9,9 +9,10 @@ import msgspec
 
 from seamark_runtime.api.meta import Key, Object, OwnerReference
 from seamark_runtime.cache import Index
+from seamark_runtime.ownership import Ownership
 
 
-class Controlling:
+class Controlling(Ownership):
     """The controlling owner reference. It also blocks a foreground deletion of the owner."""
 
     def token(self, owner: Object) -> Hashable:
@@ -37,7 +38,7 @@ def reference_to(owner: Object) -> OwnerReference:
     )
 
 
-class OfNamespace:
+class OfNamespace(Ownership):
     """Objects that every namespace has, identified by their name alone: they get no owner reference."""
 
     def __init__(self, *names: str) -> None:
