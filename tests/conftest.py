@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from collections.abc import Iterator
@@ -9,9 +10,13 @@ from types import FrameType
 
 import pytest
 import structlog
+from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from seamark_runtime import log
+from tests.event_loop import Policy
+
+asyncio.set_event_loop_policy(Policy())
 
 # A busy machine is slow and not wrong.
 settings.register_profile("seamark", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,3 +46,11 @@ def plain_logs() -> Iterator[None]:
     log.configure("info", out=sys.stdout)
     yield
     structlog.reset_defaults()
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """What tests have measured (`record_property("measured", …)`), also where they ran in another process."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "measured":
+                terminalreporter.write_line(str(value))

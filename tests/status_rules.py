@@ -21,6 +21,9 @@ NEVER = "1970-01-01T00:00:00Z"  # of the statement that a CRD's default makes be
 TYPE = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+NUMBER = re.compile(  # an amount, count or duration; no port, address, code of an answer, part of a name or version
+    r"(?<![\w./:@-])(?<!port )(?<!answered )(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d)?)+(?![\w/:@-]|\.\w)"
+)
 NEGATIVE = ("Reconciling", "Stalled", "Draining")  # True is bad news, by kstatus' convention
 IDENTITY = ("parentRef", "ancestorRef", "controllerName", "name")
 
@@ -373,3 +376,18 @@ def _all_at_once(now: State, _before: State | None) -> Iterator[str]:
     own = {name for place, name in now.conditions() if not place}
     for name in sorted((now.ours or frozenset()) - own):
         yield f"{name} is missing"
+
+
+# ---- messages
+
+
+@rule(23, "A message that follows another for the same status and reason does not differ only in numbers.")
+def _counting(now: State, before: State | None) -> Iterator[str]:
+    known = before.conditions() if before else {}
+    for place, condition in now.conditions().items():
+        old = known.get(place)
+        if old is None or any(old.get(key) != condition.get(key) for key in ("status", "reason", "observedGeneration")):
+            continue
+        was, message = str(old.get("message", "")), str(condition.get("message", ""))
+        if was != message and NUMBER.sub("#", was) == NUMBER.sub("#", message):
+            yield f"{place[1]} counts in its message: {was!r}, then {message!r}"

@@ -1,4 +1,4 @@
-"""Who asked the API server for what: from its own audit log, so that nobody has to be believed."""
+"""Which client requested what of the API server: from its audit log, independent of the client's own counters."""
 
 from __future__ import annotations
 

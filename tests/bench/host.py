@@ -34,7 +34,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """Shares of the machine's CPU during a measurement that were not the measurement's, and what nobody used."""
+    """Shares of the machine's CPU during a measurement that other processes used, and the idle share."""
 
     stolen: float
     others: float

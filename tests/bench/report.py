@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from tests.bench.scenario import Targets
-from tests.bench.spread import histogram, percentile
+from tests.bench.spread import histogram, median, percentile
 from tools.results import keep
 
 RESULTS = Path("build-output/bench")
@@ -40,6 +40,38 @@ class Line:
         """What is above its target, each as a sentence."""
         found = ((field.name, getattr(self, field.name), getattr(targets, field.name)) for field in fields(targets))
         return [f"{name} is {value:.4g}, above its target of {most:g}" for name, value, most in found if value > most]
+
+
+class Measured(Protocol):
+    """A run of a family beside its floor. `requests` are those of one object."""
+
+    @property
+    def requests(self) -> float: ...
+
+    @property
+    def ratio(self) -> float: ...
+
+    @property
+    def cpu(self) -> float: ...
+
+    @property
+    def memory_mb(self) -> float: ...
+
+    @property
+    def lag_p99_ms(self) -> float: ...
+
+
+def line_of(n: int, runs: Sequence[Measured], idle_writes: int) -> Line:
+    """The worst number of requests, and the medians of the rest."""
+    return Line(
+        n=n,
+        requests_per_object=max(run.requests for run in runs),
+        time_vs_floor=median([run.ratio for run in runs]),
+        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
+        rss_mb_per_1000=median([run.memory_mb * 1000 / n for run in runs]),
+        idle_writes=idle_writes,
+        loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

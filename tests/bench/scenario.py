@@ -75,7 +75,7 @@ class Scenario(Protocol):
       depends on another: it yields a write and is sent what the server answered. The bare client does exactly this.
     - `done` looks at an object of the watched kind and says whether a user would call it finished.
     - `controllers` are what the operator runs, with shelf lives and polls made short; `at_rest` is the longest of them.
-    - `owners` of a child are the uids it belongs to: an object must end up with one child of each kind, no more.
+    - `owners` of a child are the uids it belongs to: an object must end up with exactly one child of each kind.
     - `tear_down` lists the kinds to delete, in this order, between two measurements.
     """
 

@@ -51,7 +51,7 @@ class Pair:
 
     @property
     def work_ratio(self) -> float:
-        """The same by the CPU that everybody used who took part: others on the machine change it less than times."""
+        """The same by the CPU that all participants used: others on the machine change it less than times."""
         return self.operated.load.work / self.floor.load.work
 
     @property

@@ -38,12 +38,26 @@ class Cluster:
         made = request(self.plane, "POST", path, body)
         assert made.code == 201, made.body
 
-    def greet(self, name: str, namespace: str = "default", ready: str = "True", message: str = "") -> None:
+    def lease(self, name: str, renewed: str) -> None:
+        """The Lease of an operator that was renewed last at this time."""
+        metadata = {
+            "name": name,
+            "labels": {"seamark.dev/operator-lease": "true"},
+            "annotations": {"seamark.dev/families": "sample"},
+        }
+        spec = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": f"{renewed[:-1]}.000000Z"}
+        body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+        self.make("/apis/coordination.k8s.io/v1/namespaces/default/leases", body)
+
+    def greet(
+        self, name: str, namespace: str = "default", ready: str = "True", message: str = "", *, unjudged: bool = False
+    ) -> None:
         """A Greeting, and what its controller says of it."""
         path = f"/apis/sample.seamark.dev/v1alpha1/namespaces/{namespace}/greetings"
         body = {"apiVersion": "sample.seamark.dev/v1alpha1", "kind": "Greeting", "metadata": {"name": name}}
         self.make(path, {**body, "spec": {"text": "hello"}})
-        self.say(name, namespace, ready, message)
+        if not unjudged:
+            self.say(name, namespace, ready, message)
 
     def say(self, name: str, namespace: str, ready: str, message: str = "") -> None:
         said = [
@@ -98,12 +112,11 @@ def console(cluster: Cluster) -> Iterator[str]:
     yield f"http://{address}/"
     loop.call_soon_threadsafe(task.cancel)
     thread.join()
-    loop.close()
     ports.close()
 
 
 def _drive(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None]) -> None:
-    with contextlib.suppress(asyncio.CancelledError):
+    with contextlib.closing(loop), contextlib.suppress(asyncio.CancelledError):
         loop.run_until_complete(task)
 
 

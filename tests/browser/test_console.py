@@ -148,3 +148,35 @@ def test_the_keyboard_is_enough(page: Page, console: str, cluster: Cluster) -> N
     expect(page.locator(".row a").nth(1)).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#detail")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_stopped_operator_is_shown_with_since_when(
+    page: Page, console: str, cluster: Cluster, pictures: Path, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    entered(page, console, cluster.token("chief"))
+    expect(page.locator("#leaders")).to_be_hidden()
+    since = "2026-01-01T00:01:00Z"
+    cluster.greet("fresh", unjudged=True)
+    cluster.lease("seamark", since)
+    try:
+        banner = page.locator("#leaders")
+        expect(banner).to_have_text(
+            f"No operator leads sample since {since}. What is shown is as of then.", timeout=20_000
+        )
+        page.screenshot(path=pictures / f"stopped-{width}.png")
+        page.locator(".row a", has_text="hello").click()
+        detail = page.locator("#detail")
+        expect(detail).to_contain_text(f"No status shows a problem as of {since}; since then no operator leads.")
+        expect(detail).not_to_contain_text("Nothing is broken")
+        page.screenshot(path=pictures / f"stopped-object-{width}.png")
+        page.keyboard.press("Escape")
+        page.locator(".row a", has_text="fresh").click()
+        expect(detail).to_contain_text("Ready: not yet judged")
+        expect(detail).to_contain_text("default, not yet judged")
+        page.screenshot(path=pictures / f"unjudged-{width}.png")
+    finally:
+        cluster.plane.kubectl("delete", "lease", "seamark", "-n", "default")
+        cluster.plane.kubectl("delete", "greeting", "fresh", "-n", "default")
+    expect(page.locator("#leaders")).to_be_hidden(timeout=20_000)

@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 class FakeNetwork:
-    """What is behind the upstream Services, by the port of the target. `dialled` is who was tried."""
+    """What is behind the upstream Services, by the port of the target. `dialled` has those that were tried."""
 
     def __init__(self) -> None:
         self.refuses: set[int] = set()
@@ -65,7 +65,7 @@ class Bindings:
         """From here to the end of the block the operator works, with what it knows from the API server alone."""
         declared = controllers(
             replace(self.options, **options),
-            memory_edge(self.edge),
+            memory_edge(self.edge, reachable=True),
             certificates=certificates or PlainCertificates(),
             dial=self.network.dial,
         )
@@ -208,7 +208,7 @@ class Bindings:
 
 
 class PlainCertificates:
-    """Certificates as the edge's twin signs them: words, good for long."""
+    """Certificates as the fake edge signs them: plain text, with a long validity."""
 
     def request(self) -> tuple[str, str]:
         return "a signing request", "a key"
@@ -224,11 +224,11 @@ def installation(
 ) -> Iterator[Bindings]:
     """An installation on this plane; every state that a BoundEndpoint had must keep the rules of status.
 
-    Without `judged`, for tests in which somebody else writes what keeps to no rules.
+    Without `judged`, for tests in which another writer breaks the rules.
     """
     for crd in CRDS:
         install(plane, crd)
-    fast = Options(namespace=home, poll=0.2, probe_every=1.0, probe_limit=3.0, shelf_life=60.0)
+    fast = Options(namespace=home, poll=0.2, probe_every=1.0, probe_limit=3.0, shelf_life=60.0, gone_grace=0.0)
     world = Bindings(plane, replace(fast, **options), users)
     if not judged:
         yield world

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from seamark_cluster.real.plane import ControlPlane, Options, User
 from seamark_cluster.real.users import MASTERS
+from tests.cluster.bindings_world import Bindings, installation
 from tests.cluster.recorder import Recorder, recorded
 from tests.cluster.requests import request as ask
 from tests.cluster.rights import OPERATOR, refused
@@ -42,11 +44,32 @@ def status_rules(control_plane: ControlPlane, namespace: str, request: pytest.Fi
         yield recorder
 
 
+@contextmanager
+def new_namespace(plane: ControlPlane, prefix: str) -> Iterator[str]:
+    name = f"{prefix}-{secrets.token_hex(4)}"
+    made = ask(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    assert made.code == 201, made.body
+    yield name
+    ask(plane, "DELETE", f"/api/v1/namespaces/{name}")
+
+
 @pytest.fixture
 def namespace(control_plane: ControlPlane) -> Iterator[str]:
     """A namespace of this test's own."""
-    name = f"test-{secrets.token_hex(4)}"
-    made = ask(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-    assert made.code == 201, made.body
-    yield name
-    ask(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
+    with new_namespace(control_plane, "test") as name:
+        yield name
+
+
+@pytest.fixture
+def users(control_plane: ControlPlane) -> Iterator[str]:
+    """Another one, of people who use what is installed in `namespace`."""
+    with new_namespace(control_plane, "users") as name:
+        yield name
+
+
+@pytest.fixture
+def world(control_plane: ControlPlane, namespace: str, users: str) -> Iterator[Bindings]:
+    """The bindings family, installed in `namespace`."""
+    with installation(control_plane, namespace, users) as bindings:
+        bindings.install()
+        yield bindings

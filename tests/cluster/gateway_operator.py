@@ -1,4 +1,4 @@
-"""The gateway family on a real API server, with the data plane's twin, and what people do there."""
+"""The gateway family on a real API server, with a fake data plane, and what users do there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def prepare(plane: ControlPlane) -> None:
-    """The kinds, a class of ours and one of somebody else's; a second time it does nothing."""
+    """The kinds, a class of ours and a foreign one; a second time it does nothing."""
     if request(plane, "GET", f"{GROUP}/gatewayclasses/kgateway").code == 200:
         return
     found = definitions()
@@ -41,7 +41,7 @@ def prepare(plane: ControlPlane) -> None:
 def operating(control: ControlPlane, plane: MemoryDataPlane | None = None, name: str = OURS) -> Iterator[Running]:
     ranges = ("192.0.2.0/24", "198.51.100.0/24")
     options = Options(addresses=ranges, features=SUPPORTED, counting=0.2, controller_name=name)
-    with running(control, controllers(options, plane or MemoryDataPlane())) as at_work:
+    with running(control, controllers(options, plane or MemoryDataPlane(listens=True))) as at_work:
         yield at_work
 
 
@@ -95,7 +95,8 @@ class Scene:
         return status.get("parents" if plural.endswith("routes") else "ancestors") or []
 
     def said(self, plural: str = "httproutes", name: str = "route") -> dict[str, str]:
-        """By parent or ancestor of ours: its conditions in short, if they are about the present generation."""
+        """By parent or ancestor of ours: its conditions of the Gateway API in short, if they are about the present
+        generation. Whether backends accept connections is tested where there are some (`tests/gateway`)."""
         obj = self.get(plural, name)
         found = {}
         for entry in self.entries(plural, name):
@@ -103,7 +104,7 @@ class Scene:
                 words = [
                     f"{one['type']}={one['status']}/{one['reason']}"
                     for one in entry["conditions"]
-                    if one["observedGeneration"] == obj["metadata"]["generation"]
+                    if one["observedGeneration"] == obj["metadata"]["generation"] and "/" not in one["type"]
                 ]
                 found[(entry.get("parentRef") or entry["ancestorRef"])["name"]] = " ".join(words)
         return found

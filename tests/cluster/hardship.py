@@ -2,7 +2,7 @@
 
 - The server streams no lists: each kind is listed.
 - Watches are late, and every key is looked at again and again meanwhile: what was written is read live.
-- Each controller fails on every other of its first passes: that is told by an event, and told again.
+- Each controller fails on every other of its first passes: an event reports it, each time.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ async def _refusing() -> AsyncIterator[Stream]:
 
 
 def failing(one: Declaration) -> Declaration:
-    """Has a bug that shows a few times, and not twice in a row: what fails again at once is not told again."""
+    """Has a bug that shows a few times, and not twice in a row: a repeated failure is not reported again."""
     if not isinstance(one, Controller):
         return one
     passes = itertools.count()

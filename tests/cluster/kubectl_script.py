@@ -1,4 +1,4 @@
-"""What a person does with kubectl, command by command: played on both servers, and what was said compared.
+"""What a person does with kubectl, command by command: run on both servers, with the outputs compared.
 
 Masked is what no two clusters have in common: uids, ages and times, versions, addresses, and names that were made up.
 """
@@ -50,7 +50,7 @@ WEB = yaml.safe_dump_all(echo_deployment("web", 2))
 
 @dataclass(frozen=True)
 class Step:
-    """One command; `stdin` is what it reads from `-f -`. What is said on both streams, and the exit code, counts."""
+    """One command; `stdin` is what it reads from `-f -`. Both output streams and the exit code count."""
 
     command: str
     stdin: str = ""
@@ -276,7 +276,7 @@ EDITOR = "sed -i s/blue/green/"
 
 
 def play(kubectl: str, kubeconfig: Path, steps: tuple[Step, ...] = STEPS) -> list[str]:
-    """What each step said, masked."""
+    """The output of each step, masked."""
     environment = {**os.environ, "KUBE_EDITOR": EDITOR, "KUBECTL_COMMAND_HEADERS": "false"}
     said = []
     for step in steps:
@@ -315,7 +315,7 @@ MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(r"Waiting for .*(?:rollout to finish: .*|(?:pods to be ready|spec update to be observed)\.\.\.)\n"),
         "",
     ),  # how much of it one sees depends on the moment
-    (re.compile(r"(?<= is invalid: patch: Invalid value: ).*"), "AND WHY"),  # in the words of Go's decoders
+    (re.compile(r"(?<= is invalid: patch: Invalid value: ).*"), "AND WHY"),  # an error message of Go's decoders
     (re.compile(r"Service Account: .*\n"), ""),  # the embedded server gives a Pod no account that it did not ask for
     (re.compile(r"(Normal|Warning)( +\S+ +\S+ +(?:\(.*\) +)?)[\w-]+( +)"), r"\1\2FROM\3"),
     (re.compile(r"[ \t]+"), " "),

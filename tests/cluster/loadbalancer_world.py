@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
@@ -91,6 +92,20 @@ class Balanced:
         path = self.path("ngroktrafficpolicies")
         if request(self.machine.plane, "POST", path, {**body, "spec": {"policy": policy}}).code == 409:
             self.patch("ngroktrafficpolicies", name, {"spec": {"policy": policy}})
+
+    def terminating(self, name: str, url: str, secret: str) -> None:
+        """An AgentEndpoint whose TLS ends at the agent, with a certificate of this Secret."""
+        spec = {"url": url, "upstream": {"url": f"tcp://echo.{self.namespace}:80"}}
+        spec |= {"tlsTermination": {"serverCertificateRef": {"name": secret}}}
+        body = {"apiVersion": "ngrok.k8s.ngrok.com/v1alpha1", "kind": "AgentEndpoint", "metadata": {"name": name}}
+        made = request(self.machine.plane, "POST", self.path("agentendpoints"), {**body, "spec": spec})
+        assert made.code == 201, made.body
+
+    def secret(self, name: str, certificate: bytes, key: bytes) -> None:
+        values = {"tls.crt": certificate, "tls.key": key}
+        data = {field: base64.b64encode(value).decode() for field, value in values.items()}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": data}
+        self.machine.apply(body, namespace=self.namespace)
 
     def delete(self, plural: str, name: str) -> None:
         assert request(self.machine.plane, "DELETE", self.path(plural, name)).code == 200

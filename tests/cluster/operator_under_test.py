@@ -36,7 +36,7 @@ WRITES = ("create", "update", "patch", "delete", "deletecollection")
 
 
 async def until(condition: Callable[[], Awaitable[bool] | bool], what: str, seconds: float = 30) -> None:
-    """Looks until it is so; the message says what was hoped for."""
+    """Waits until it holds; the message is what was expected."""
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
         answer = condition()

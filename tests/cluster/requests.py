@@ -53,7 +53,7 @@ def document(body: bytes) -> dict[str, Any]:
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 90) -> None:
-    """Looks until it is so; the message says what was hoped for."""
+    """Waits until it holds; the message is what was expected."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"

@@ -68,7 +68,7 @@ def may(plane: ControlPlane, user: str, grant: Grant) -> bool:
 
 
 def used(entries: Iterable[Entry], user: str) -> set[Grant]:
-    """What somebody did: as a right in that namespace and as one for everywhere, on that object and on all.
+    """What a client did: as a right in that namespace and as one for everywhere, on that object and on all.
 
     An apply by which an object came to be took the right to create it, too.
     """

@@ -1,11 +1,35 @@
-"""What a kubelet and the controllers of others would do for a Workload, played by a test."""
+"""What a kubelet and the controllers of others would do for a Workload, done by a test."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from seamark.families.score.family import runtime_controllers, without_runtime
+from seamark.families.score.model.options import Options, Pace
+from seamark.families.score.workloadexposure.state import Dial, Lookup, PortRefused, Probe
+from seamark_runtime.controller import Declaration
+from seamark_runtime.resolver import Resolver
 from tests.cluster.requests import request
 from tests.cluster.score_operator import MERGE, Cluster
+
+ADDRESS = "10.0.0.1"  # of every Pod
+
+
+class Listening:
+    """What becomes of connections to Pods; a host name has an address."""
+
+    def __init__(self) -> None:
+        self.refused = False
+
+    async def attempt(self, action: Probe | Lookup | Dial) -> bool:
+        if self.refused and not isinstance(action, Lookup):
+            raise PortRefused("Connections to port 8080 are refused")
+        return True
+
+    def controllers(self) -> tuple[Declaration, ...]:
+        """The whole family, with a runtime that is in the Pod network."""
+        runtime = runtime_controllers(Options(pod_network=True, pace=Pace(probe=1.0)), Resolver(), attempt=self.attempt)
+        return (*without_runtime(), *runtime)
 
 
 class Kubernetes(Cluster):
@@ -28,7 +52,7 @@ class Kubernetes(Cluster):
     def pods_are(self, ready: str) -> None:
         self.until(lambda: bool(self.pods()), "a pod")
         for pod in self.pods():
-            status = {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}
+            status = {"phase": "Running", "podIP": ADDRESS, "conditions": [{"type": "Ready", "status": ready}]}
             path = f"{self.there('core:pods')}/{pod['metadata']['name']}/status"
             assert request(self.plane, "PATCH", path, {"status": status}, content_type=MERGE).code == 200
 

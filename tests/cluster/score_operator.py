@@ -76,7 +76,7 @@ class Running:
 
 @contextmanager
 def truthful(plane: ControlPlane, namespace: str) -> Iterator[None]:
-    """Everything that is said of Workloads inside is judged by the rules of status, for each of the two writers."""
+    """Every status of the Workloads inside is checked by the rules of status, for each of the two writers."""
     with (
         recorded(plane, Workload.RESOURCE, namespace=namespace, ours=("Ready", "InputsValid", "ClaimsReady")),
         recorded(plane, Workload.RESOURCE, namespace=namespace, ours=("RuntimeReady",)),

@@ -1,7 +1,7 @@
 """A proxy between a client and an API server that can do what networks and servers do.
 
 - TLS ends here and begins anew, so requests can be seen; answers pass as they come.
-- `answer` replies in the server's place, `hold` keeps a request (or its answer) until it is let go, `cut` ends
+- `answer` replies in the server's place, `hold` keeps a request (or its answer) until it is released, `cut` ends
   connections, in the middle of a line if wanted, `freeze` lets them fall silent without an end.
 - Every request is remembered with the moment of its arrival.
 """
@@ -150,7 +150,7 @@ class Proxy:
                 pair.cut_at_next_piece = True
 
     def freeze(self, match: Match) -> int:
-        """Connections fall silent, and nobody tells. New ones work. How many it befell."""
+        """Connections stop carrying data, without being closed. New ones work. Returns the number of frozen ones."""
         frozen = [pair for pair in self._pairs if pair.request is not None and match(pair.request)]
         for pair in frozen:
             pair.flowing.clear()

@@ -103,6 +103,16 @@ class Cluster:
         found = self.edge.api("GET", "/endpoints")[1]["endpoints"]
         return [one for one in found if f"/{self.namespace}/{name}/" in one["name"]]
 
+    def reports(self, name: str, message: str) -> None:
+        """Wait until this is what the edge's API reports of why no agent holds the endpoint."""
+
+        def reported() -> str:
+            sessions = self.edge.api("GET", "/tunnel_sessions")[1]["tunnel_sessions"]
+            refused = [each for session in sessions for each in session["refused_endpoints"]]
+            return next((each["message"] for each in refused if f"/{self.namespace}/{name}/" in each["name"]), "")
+
+        eventually(lambda: reported().startswith(message) and bool(message) == bool(reported()), message, 30, reported)
+
     def holds(self, name: str, replicas: int = 1, **fields: Any) -> list[dict[str, Any]]:
         """Wait until so many replicas hold it, with these fields."""
 
@@ -230,7 +240,7 @@ def test_what_the_edge_refuses_is_told_for_its_generation_and_asked_for_again(cl
 
     with service(says(b"x")) as upstream, cluster.agent():
         cluster.endpoint("shop", f"https://{host}", f"http://{upstream}")
-        eventually(lambda: refused() != [], "the refusal is told", 30)
+        eventually(lambda: refused() != [], "the refusal is reported", 30)
         (told,) = refused()
         assert (told["generation"], told["url"], told["code"]) == (1, f"https://{host}", "ERR_NGROK_320")
         assert "not reserved" in told["message"]
@@ -333,7 +343,10 @@ def test_a_missing_secret_is_no_endpoint_and_its_coming_makes_one(cluster: Clust
         cluster.endpoint("other", "tcp://", f"tcp://{upstream}")
         cluster.holds("other")
         assert cluster.held("waiting") == []
+        cluster.reports("waiting", "the Secret later is not there")
         cluster.secret("later", tls_crt=b"no certificate", tls_key=b"no key")
+        cluster.reports("waiting", "the server certificate and its key in the Secret later can't be used")
         certificate, key = pair(host)
         cluster.secret("later", tls_crt=certificate, tls_key=key)
         cluster.holds("waiting")
+        cluster.reports("waiting", "")

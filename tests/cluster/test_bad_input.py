@@ -58,6 +58,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     """Runs a command with a kubeconfig; gives its one line."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEAMARK_HEALTH_ADDRESS", "")
+    monkeypatch.setenv("SEAMARK_DNS_PROVIDER", "memory")
     monkeypatch.setenv("SEAMARK_DNS_ZONES", "example.test")
     (tmp_path / "score.yaml").write_text(SCORE)
     (tmp_path / "token").write_text("token")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,24 +14,9 @@ import pytest
 from seamark.families.bindings.model.ownership import FINALIZER
 from seamark.families.bindings.model.targets import parse
 from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.bindings_world import Bindings, installation
+from tests.cluster.bindings_world import Bindings
 from tests.cluster.operator_under_test import WRITES
 from tests.cluster.requests import request
-
-
-@pytest.fixture
-def users(control_plane: ControlPlane) -> Iterator[str]:
-    name = f"users-{secrets.token_hex(4)}"
-    assert request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}}).code == 201
-    yield name
-    request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
-
-
-@pytest.fixture
-def world(control_plane: ControlPlane, namespace: str, users: str) -> Iterator[Bindings]:
-    with installation(control_plane, namespace, users) as one:
-        one.install()
-        yield one
 
 
 def test_failure_1_endpoints_that_cant_be_reached_delay_nobody(world: Bindings) -> None:
@@ -183,7 +167,7 @@ def test_failure_5_one_bad_endpoint_touches_only_itself_and_is_told_by_an_event(
 
 
 def test_failure_5_one_port_clash_touches_only_itself(world: Bindings) -> None:
-    """Rule 17. Somebody has taken by hand the port that a projection has: the younger one moves."""
+    """Rule 17. A user has taken the port of a projection by hand: the younger one moves."""
     url = f"http://clash.{world.users}"
     assert world.bind("squatter", f"tcp://squat.{world.users}:99", 10000).code == 201
     with world.operating():
@@ -285,7 +269,7 @@ def test_services_that_were_deleted_or_edited_by_hand_are_put_back(world: Bindin
 
 
 def test_probes_go_to_the_address_of_our_own_service_and_to_no_other(world: Bindings) -> None:
-    """A stranger's Service in the place of ours is never dialled."""
+    """A foreign Service in the place of ours is never dialled."""
     url = f"tcp://safe.{world.users}:7400"
     path = f"/api/v1/namespaces/{world.home}/services"
     stranger = {"metadata": {"name": parse(url).name}, "spec": {"ports": [{"port": 7400}]}}
@@ -302,7 +286,7 @@ def test_probes_go_to_the_address_of_our_own_service_and_to_no_other(world: Bind
 
 
 def test_a_target_that_moves_leaves_nothing_where_it_was(world: Bindings) -> None:
-    """Rule 8: found by label, also when the spec has changed while nobody looked."""
+    """Rule 8: found by label, also when the spec has changed while no operator ran."""
     with world.operating():
         assert world.bind("mover", f"http://old.{world.users}", 10011).code == 201
         world.until_said("mover", "Ready", "True")
@@ -317,7 +301,7 @@ def test_a_target_that_moves_leaves_nothing_where_it_was(world: Bindings) -> Non
 
 
 def test_what_a_crash_left_in_a_users_namespace_is_found_and_removed(world: Bindings) -> None:
-    """The object was forced away while nobody was there: its target is ours by label, and nobody wants it."""
+    """The object was deleted by force while no operator ran: its target is ours by label, and has no owner."""
     url = f"http://orphan.{world.users}"
     with world.operating():
         ident = world.agent(url)

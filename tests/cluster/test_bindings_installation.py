@@ -6,7 +6,6 @@ The rules are those of docs/spec/bindings/kubernetesoperator.md.
 from __future__ import annotations
 
 import base64
-import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,14 +26,6 @@ from seamark_edge.model import Fields
 from seamark_runtime.errors import Retry
 from tests.cluster.bindings_world import Bindings, Json, installation
 from tests.cluster.requests import request
-
-
-@pytest.fixture
-def users(control_plane: ControlPlane) -> Iterator[str]:
-    name = f"users-{secrets.token_hex(4)}"
-    assert request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}}).code == 201
-    yield name
-    request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
 
 
 @pytest.fixture
@@ -71,7 +62,7 @@ def test_it_registers_and_puts_the_signed_certificate_into_a_secret(world: Bindi
 
 
 def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(world: Bindings) -> None:
-    """Rule 5, also across a restart, when nobody remembers what the edge had said."""
+    """Rule 5, also across a restart, when the edge's response is not remembered."""
     world.install()
     world.edge = Troubled()
     url = f"http://stays.{world.users}"
@@ -154,7 +145,7 @@ def test_a_drain_by_the_policy_delete_removes_everything_and_deregisters(world: 
 
 
 def test_a_drain_by_the_policy_retain_releases_everything_and_leaves_it(world: Bindings) -> None:
-    """Rules 7 and 8: nothing is stranded, what was released can be deleted with nobody there."""
+    """Rules 7 and 8: nothing is stranded, what was released can be deleted without an operator."""
     world.install("Retain")
     url = f"http://kept.{world.users}"
     with world.operating():
@@ -231,7 +222,7 @@ def test_a_ref_that_the_go_operator_has_left_is_taken_away_when_it_is_not_true(o
         world.until(lambda: "targetServiceRef" not in world.bound(url)["status"], "the old word is gone")
 
 
-# ---- what is played
+# ---- fakes
 
 
 class Troubled(MemoryCalls):

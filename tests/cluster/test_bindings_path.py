@@ -35,6 +35,7 @@ from tests.edge.services import echo, service
 from tests.sources import PYTHONPATH
 
 NODE = "10.244.0.1"
+SHELF_LIFE = Options.shelf_life
 HOME = "seamark-system"
 FORWARDER = {
     "test/forwarder": {
@@ -72,6 +73,12 @@ class WholePath:
         """An agent on the Go SDK that asks for the binding by itself."""
         agent = self.agent("go")
         agent.must("forward", url=url, upstream=f"tcp://{self.upstream}", bindings=["kubernetes"], pooling=True)
+        return agent
+
+    def ours(self, url: str, upstream: str) -> AgentProgram:
+        """Our own agent, which reports whether the upstream accepts."""
+        agent = self.agent("seamark")
+        agent.must("forward", url=url, upstream=f"tcp://{upstream}", bindings=["kubernetes"], pooling=True)
         return agent
 
     def python(self, url: str) -> str:
@@ -112,7 +119,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholePath]:
         machine.namespace(HOME)
         machine.namespace("shop")
         found = WholePath(machine, edge, stack)
-        options = Options(namespace=HOME, poll=0.5, probe_every=1.0, probe_limit=5.0, edge_ca=Path(edge.ca).read_text())
+        ca = Path(edge.ca).read_text()
+        options = Options(namespace=HOME, poll=0.5, probe_every=1.0, gone_grace=0.0, edge_ca=ca)
         provider = seamark_edge(edge.api_url, edge.api_key)
         operator = stack.enter_context(running(machine.plane, controllers(options, provider)))
         stack.callback(lambda: asyncio.run_coroutine_threadsafe(provider.close(), operator._loop).result(10))
@@ -136,21 +144,38 @@ def forwarder_pod(machine: Machine, name: str) -> dict[str, Any]:
 def test_a_pod_reads_bytes_through_dns_target_upstream_and_forwarder_from_a_python_agent(path: WholePath) -> None:
     url = "tcp://my-service.shop:7000"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     assert path.read_by_pod("reader-1", "my-service", 7000) == "hello from a pod"
     assert path.read_by_pod("reader-2", "my-service.shop.svc.cluster.local", 7000) == "hello from a pod"
     assert len(endpoints(path.machine, HOME, parse(url).name)) == 2  # both replicas serve it
+
+
+def test_ready_is_true_while_the_far_upstream_accepts_and_no_longer(path: WholePath) -> None:
+    url = "tcp://seen.shop:7010"
+    with service(echo) as upstream:
+        agent = path.ours(url, upstream)
+        path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+        assert path.read_by_pod("reader-10", "seen", 7010) == "hello from a pod"
+        for frozen in (path.edge.process.pid, agent.process.pid):
+            os.kill(frozen, signal.SIGSTOP)
+            try:
+                path.world.until_said(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
+            finally:
+                os.kill(frozen, signal.SIGCONT)
+            path.world.until_said(parse(url).name, "Ready", "True", seconds=60)
+    found = path.world.until_said(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
+    assert "the far upstream did not accept: Connection refused" in found["message"]
 
 
 def test_two_agents_on_one_target_one_leaves_and_both_leave(path: WholePath) -> None:
     """With the Python SDK, as people would watch it."""
     url = "tcp://twice.shop:7001"
     one, two = path.python(url), path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     path.world.until(lambda: summary(path, url) == "2 endpoints", "both are bound")
     path.edge.api("DELETE", f"/endpoints/{one}")
     path.world.until(lambda: summary(path, url) == "1 endpoint", "one has left")
-    assert path.world.condition(parse(url).name, "Ready")["status"] == "True"
+    assert path.world.condition(parse(url).name, "Ready")["status"] != "False"
     assert path.read_by_pod("reader-3", "twice", 7001) == "hello from a pod"
     path.edge.api("DELETE", f"/endpoints/{two}")
     path.world.until_gone(path.world.path(parse(url).name), "both have left")
@@ -161,7 +186,7 @@ def test_two_agents_on_one_target_one_leaves_and_both_leave(path: WholePath) -> 
 def test_agents_on_the_go_sdk_ask_for_the_binding_themselves(path: WholePath) -> None:
     url = "http://go.shop"
     one, two = path.go(url), path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     path.world.until(lambda: summary(path, url) == "2 endpoints", "both are bound")
     one.kill()
     path.world.until(lambda: summary(path, url) == "1 endpoint", "one has left", 60)
@@ -174,21 +199,22 @@ def test_the_edge_is_told_which_pod_it_is_or_that_it_is_not_known(path: WholePat
     """Pods that come by the Service come through a proxy here; one that goes to a forwarder directly shows itself."""
     url = "tcp://who.shop:7002"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     address = path.machine.pod(HOME, "forwarder-1")["status"]["podIP"]
     assert path.read_by_pod("teller", address, port) == "hello from a pod"
     uid = path.machine.pod("shop", "teller")["metadata"]["uid"]
     path.world.until(lambda: "shop/teller" in path.edge.log and uid in path.edge.log, "the edge knows the Pod")
+    assert answers(address, port)  # from the node
     metrics = read_metrics(path, "forwarder-1")
-    assert metrics["seamark_forwarder_unidentified_total"] >= 1  # the operator's probes come from the node
+    assert metrics["seamark_forwarder_unidentified_total"] >= 1
     assert metrics["seamark_forwarder_resumed_total"] >= 1
 
 
 def test_an_agent_that_goes_away_in_mid_connection_closes_the_pods_connection(path: WholePath) -> None:
     url = "tcp://brittle.shop:7003"
     agent = path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     address = path.world.upstream(url)["spec"]["clusterIP"]
     with socket.create_connection((address, 7003), 20) as connection:
         connection.settimeout(30)
@@ -202,7 +228,7 @@ def test_an_agent_that_goes_away_in_mid_connection_closes_the_pods_connection(pa
 def test_a_forwarder_that_stops_drains_and_another_one_serves(path: WholePath) -> None:
     url = "tcp://drained.shop:7004"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     path.machine.apply(forwarder_pod(path.machine, "forwarder-3"), namespace=HOME)
     path.world.until(lambda: path.machine.ready(HOME, "forwarder-3"), "a third one is ready")
@@ -222,7 +248,7 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
     """Failure 6 of the Go operator."""
     url = "tcp://passing.shop:7005"
     ident = path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     address = path.machine.pod(HOME, "forwarder-1")["status"]["podIP"]
     path.world.until(lambda: answers(address, port), "it is served")
@@ -234,13 +260,13 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
     path.world.until_said(parse("tcp://new.shop:7006").name, "ServicesCreated", "True", seconds=90)
     assert path.world.bound("tcp://new.shop:7006")["spec"]["port"] != port
     os.kill(pid, signal.SIGCONT)
-    path.world.until(lambda: refuses(address, port), "nobody listens there any more")
+    path.world.until(lambda: refuses(address, port), "no process listens there any more")
 
 
 def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: WholePath) -> None:
     url = "tcp://stays.shop:7007"
     path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     before = {one["metadata"]["uid"] for one in path.world.all_bound()}
     path.edge.kill()
     try:
@@ -249,12 +275,14 @@ def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: Whole
             found = path.world.installed("Ready")
             return (found["status"], found["reason"]) == ("False", "EdgeUnreachable")
 
-        path.world.until(told, "the installation says so", 90)
+        path.world.until(told, "the installation reports it", 90)
         path.world.until_said(parse(url).name, "ConnectivityVerified", "False", seconds=60)
         assert {one["metadata"]["uid"] for one in path.world.all_bound()} >= before
     finally:
         path.edge.start()
-    path.world.until_said(parse(url).name, "Ready", "True", seconds=120)  # the agent comes back by itself
+    path.world.until_said(
+        parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=120
+    )  # the agent comes back by itself
 
 
 def summary(path: WholePath, url: str) -> str:

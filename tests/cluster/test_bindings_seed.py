@@ -6,31 +6,12 @@ The rules are those of docs/spec/bindings/boundendpoint.md.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from seamark.families.bindings.model.targets import parse
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.bindings_world import Bindings, installation
+from tests.cluster.bindings_world import Bindings
 from tests.cluster.requests import request
-
-
-@pytest.fixture
-def users(control_plane: ControlPlane) -> Iterator[str]:
-    name = f"users-{secrets.token_hex(4)}"
-    assert request(control_plane, "POST", "/api/v1/namespaces", {"metadata": {"name": name}}).code == 201
-    yield name
-    request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
-
-
-@pytest.fixture
-def world(control_plane: ControlPlane, namespace: str, users: str) -> Iterator[Bindings]:
-    with installation(control_plane, namespace, users) as one:
-        one.install()
-        yield one
 
 
 def test_bug_1_two_agents_on_one_url_both_stay_bound_and_nothing_is_reset(world: Bindings) -> None:

@@ -31,7 +31,6 @@ from seamark.families.sample.family import GREETING
 from seamark.families.score.family import CRDS as SCORE
 from seamark.families.score.family import without_runtime
 from seamark.providers.board.memory import MemoryBoard
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
@@ -40,6 +39,7 @@ from seamark_runtime.api.core import Service
 from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark_runtime.api.meta import Object
 from seamark_runtime.controller import Declaration
+from tests.answering import AnsweringMemory
 from tests.cluster.embedded_scene import HOME, Scene, living, store_with
 from tests.cluster.test_hostile_tenants import GATEWAY_KINDS
 from tests.cluster.weighing import remembered
@@ -90,7 +90,7 @@ def services() -> Crowd:
         metadata = {"name": name, "namespace": "default", "annotations": notes}
         scene.store.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
-    declared = loadbalancer(LoadBalancerOptions(timing=EDGE_TIMING), memory_edge())
+    declared = loadbalancer(LoadBalancerOptions(timing=EDGE_TIMING), memory_edge(reachable=True))
     return Crowd(scene, declared, comes, lambda name: scene.delete(Service, name), (Service,))
 
 
@@ -101,7 +101,7 @@ def records() -> Crowd:
         record = {"dnsName": f"{name}.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}
         scene.make(DNSEndpoint, name, {"endpoints": [record]})
 
-    declared = dns(Options(Rules(zones=(ZONE,), hold=HOLD), Intervals(spacing=0.05)), MemoryProvider((ZONE,)))
+    declared = dns(Options(Rules(zones=(ZONE,), hold=HOLD), Intervals(spacing=0.05)), AnsweringMemory((ZONE,)))
     return Crowd(scene, declared, comes, lambda name: scene.delete(DNSEndpoint, name), (DNSEndpoint,))
 
 
@@ -121,7 +121,7 @@ def routes() -> Crowd:
         scene.delete(HTTPRoute, name)
         scene.delete(Service, name)
 
-    declared = gateway(GatewayOptions(translating=0.05, counting=0.1), MemoryDataPlane())
+    declared = gateway(GatewayOptions(translating=0.05, counting=0.1), MemoryDataPlane(listens=True))
     return Crowd(scene, declared, comes, goes, (HTTPRoute, Service))
 
 
@@ -134,7 +134,7 @@ def workloads() -> Crowd:
     kinds = (Workload, WorkloadExposure, WorkloadPlan)
 
     def goes(name: str) -> None:
-        for kind in kinds:  # nobody collects garbage here
+        for kind in kinds:  # there is no garbage collector here
             scene.delete(kind, name)
 
     return Crowd(scene, without_runtime(), comes, goes, kinds)
@@ -153,7 +153,9 @@ def bound() -> Crowd:
     def comes(name: str) -> None:
         held[name] = edge.agent_holds(f"tcp://{name}.users:5432", bindings=("kubernetes",))
 
-    declared = bindings(BindingsOptions(namespace=HOME, poll=0.1), memory_edge(edge), dial=_answers)
+    declared = bindings(
+        BindingsOptions(namespace=HOME, poll=0.1, gone_grace=0.0), memory_edge(edge, reachable=True), dial=_answers
+    )
     return Crowd(scene, declared, comes, lambda name: edge.endpoint_goes(held.pop(name)), (BoundEndpoint, Service))
 
 

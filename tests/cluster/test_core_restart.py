@@ -24,7 +24,7 @@ MANY = 10_000
 
 
 async def greet_all(api: Api, names: Iterable[str]) -> None:
-    """Makes them, 64 in flight. Where nobody answers it tries again."""
+    """Makes them, 64 in flight. Without a response it retries."""
     left = iter(names)
 
     async def make() -> None:

@@ -1,4 +1,4 @@
-"""The operator works under exactly the role that follows from its declarations, and says so when it is taken away."""
+"""The operator works under exactly the role that follows from its declarations, and reports its removal."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_a_right_withdrawn_is_told_in_the_servers_words_and_restored_goes_on(
                 await api.greet("b")
                 await api.change("a", text="other")
                 words = 'User "alice" cannot create resource "configmaps"'
-                await until(lambda: says(api, "b", "ConfigMapRefused", words), "b says what is forbidden")
+                await until(lambda: says(api, "b", "ConfigMapRefused", words), "b reports what is forbidden")
                 words = 'User "alice" cannot patch resource "configmaps"'
-                await until(lambda: says(api, "a", "ConfigMapRefused", words), "a says what is forbidden")
+                await until(lambda: says(api, "a", "ConfigMapRefused", words), "a reports what is forbidden")
                 await allow(api, FULL)
                 await until(lambda: api.all_ready(["a", "b"]), "both are ready again")
 
@@ -92,7 +92,7 @@ def test_all_rights_withdrawn_and_restored(control_plane: ControlPlane, namespac
                 await allow(api, ())
                 proxy.cut()
                 words = "not allowed to follow greetings.sample.seamark.dev"
-                await until(lambda: words in " ".join(operator.missing()), "it says what it may not")
+                await until(lambda: words in " ".join(operator.missing()), "it reports what is forbidden")
                 await api.greet("b")
                 await allow(api, FULL)
                 await until(lambda: api.ready("b"), "b is ready")
@@ -108,7 +108,9 @@ def test_a_forbidden_list_is_named_and_waited_for(control_plane: ControlPlane, n
             await allow(api, {grant for grant in FULL if grant.resource != "configmaps"})
             async with operating(control_plane, user="alice") as operator:
                 words = "not allowed to follow configmaps: configmaps is forbidden"
-                await until(lambda: any(words in trouble for trouble in operator.missing()), "it says what it may not")
+                await until(
+                    lambda: any(words in trouble for trouble in operator.missing()), "it reports what is forbidden"
+                )
                 await allow(api, FULL)
                 await until(lambda: api.ready("a"), "a is ready")
 
@@ -177,7 +179,7 @@ def test_every_right_of_the_role_is_used_and_no_other_is_needed(
             await until(counted, "a repeated event is counted")
             proxy.freeze(follows_greetings)
             board.mood = "closed"  # a status is written that the watch does not show
-            await until(lambda: says(api, "taken", "BoardFailed", "closed"), "a failure is told")
+            await until(lambda: says(api, "taken", "BoardFailed", "closed"), "a failure is reported")
             board.mood = ""
             await until(lambda: api.ready("taken"), "the live object is asked for, and all is well again")
             await api.drop("taken")

@@ -163,7 +163,7 @@ def test_a_missing_crd_is_named_and_waited_for(own_plane: ControlPlane) -> None:
     async def test(api: Api) -> None:
         async with operating(own_plane) as operator:
             await until(
-                lambda: any("install its CRD" in words for words in operator.missing()), "it says what is missing"
+                lambda: any("install its CRD" in words for words in operator.missing()), "it reports what is missing"
             )
             await asyncio.to_thread(install, own_plane, GREETING)
             await until(lambda: operator.missing() == [], "it is ready")

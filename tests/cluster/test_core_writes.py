@@ -24,7 +24,7 @@ def test_an_object_costs_one_child_and_one_status_and_nothing_more(control_plane
         async with operating(control_plane) as operator:
             mark = control_plane.audit.mark()
             made = await api.greet("a")
-            assert {c["status"] for c in made["status"]["conditions"]} == {"Unknown"}  # said at once, by the CRD
+            assert {c["status"] for c in made["status"]["conditions"]} == {"Unknown"}  # a default of the CRD
             await until(lambda: api.ready("a"), "a is ready")
             await until(lambda: operator.quiet, "nothing is left to do")
             entries = [entry for entry in control_plane.audit.entries(mark) if entry.user == "operator"]
@@ -81,7 +81,7 @@ def test_a_500_is_tried_again_and_told_only_when_it_lasts(control_plane: Control
             await until(lambda: api.ready("short"), "a short trouble is over")
             proxy.answer(makes_config_map, status(500, "InternalError", "etcd is on fire"), times=8)
             await api.greet("long")
-            await until(lambda: _says(api, "long", "False", "etcd is on fire"), "a lasting trouble is told")
+            await until(lambda: _says(api, "long", "False", "etcd is on fire"), "a lasting failure is reported")
             await until(lambda: api.ready("long"), "and it is over")
 
     on_real_api_server(control_plane, namespace, test)
@@ -166,7 +166,9 @@ def test_a_users_object_made_a_moment_before_ours_is_never_touched(control_plane
             await until(lambda: _says(api, "a", "False", "exists and is not managed by Seamark"), "it is told")
             assert (await api.condition("a", "Published"))["reason"] == "ConfigMapTaken"
             await api.change("a", text="other")
-            await until(lambda: _says(api, "a", "False", "exists and is not managed by Seamark"), "it is told again")
+            await until(
+                lambda: _says(api, "a", "False", "exists and is not managed by Seamark"), "it is reported again"
+            )
             assert await api.config_map("a") == users
             await api.ask("DELETE", api.config_map_path("a"))
             await until(lambda: api.ready("a"), "ours is made when theirs is gone")

@@ -116,6 +116,25 @@ def test_ctrl_c_ends_everything(tmp_path: Path) -> None:
     assert processes(str(state)) == []
 
 
+@pytest.mark.parametrize("cluster", ["embedded", "real"])
+def test_sigterm_while_it_starts_leaves_nothing_behind(tmp_path: Path, cluster: str) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen(
+        [*COMMAND, "--cluster", cluster], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    )
+    try:
+        eventually(lambda: any(tmp_path.iterdir()), "it starts", 60)
+        running.send_signal(signal.SIGTERM)
+        output, _ = running.communicate(timeout=30)
+        assert running.returncode == 0, output
+    finally:
+        running.kill()
+        running.wait()
+    locks = f"seamark-ports-{os.getuid()}"  # which ports are in use: for all processes of this user
+    assert {path.name for path in tmp_path.iterdir()} <= {locks}
+    assert processes(str(tmp_path)) == []
+
+
 def test_a_cluster_that_is_there_already_is_used(tmp_path: Path) -> None:
     with running_cluster(tmp_path) as running:
         done = dev("--check", "--kubeconfig", str(running.cluster.kubeconfig))

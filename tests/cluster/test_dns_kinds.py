@@ -17,13 +17,13 @@ from seamark.api.dns import DNSEndpoint
 from seamark.families.dns.family import DNS_ENDPOINT, controllers
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
-from seamark.providers.dns.memory import MemoryProvider
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.controller import Declaration
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
+from tests.answering import AnsweringMemory
 from tests.cluster.operator_under_test import connection, rightful, until, writes
 from tests.cluster.requests import install, request
 from tests.cluster.rights import OPERATOR, needed
@@ -80,7 +80,7 @@ def test_an_object_costs_one_mark_and_one_status_and_goes_with_its_records(
 ) -> None:
     """Rules 25 and 27, with the columns that people see."""
     install(control_plane, DNS_ENDPOINT)
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     path = DNSEndpoint.RESOURCE.path(namespace, "www")
 
     def ready() -> bool:
@@ -114,7 +114,8 @@ def test_an_object_costs_one_mark_and_one_status_and_goes_with_its_records(
 
 
 def seamark(plane: ControlPlane, *words: str) -> subprocess.CompletedProcess[str]:
-    mine = {"SEAMARK_DNS_ZONES": ZONE, "SEAMARK_NAMESPACE": "default", "COLUMNS": "200"}
+    chosen = {"SEAMARK_DNS_PROVIDER": "memory", "SEAMARK_DNS_ZONES": ZONE}
+    mine = {**chosen, "SEAMARK_NAMESPACE": "default", "COLUMNS": "200"}
     program = [sys.executable, "-c", "from seamark.cli.main import main; main()"]
     command = [*program, "dns", *words, "--kubeconfig", str(plane.kubeconfig)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **mine}, timeout=120)
@@ -138,9 +139,9 @@ def test_a_dry_run_prints_a_table_and_once_ends_with_what_is_not_served(
     synced = seamark(control_plane, "run", "--once")
     assert synced.returncode == 1
     assert f"{namespace}/bad: " in synced.stderr
-    assert f"{namespace}/www: " not in synced.stderr
+    assert f"{namespace}/www: www.{ZONE} A: no name server serves it" in synced.stderr  # the provider is memory
     said = {one["type"]: one["status"] for one in request(control_plane, "GET", path).body["status"]["conditions"]}
-    assert said == {"Accepted": "True", "Ready": "True"}
+    assert said == {"Accepted": "True", "Ready": "Unknown"}
     for name in ("www", "bad"):
         marks = {"metadata": {"finalizers": None}}
         merge = "application/merge-patch+json"

@@ -14,9 +14,9 @@ from seamark.api.dns import DNSEndpoint
 from seamark.families.dns.family import DNS_ENDPOINT, controllers
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
-from seamark.providers.dns.memory import MemoryProvider
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.controller import Declaration
+from tests.answering import AnsweringMemory
 from tests.cluster.operator_under_test import until
 from tests.cluster.requests import install, request
 from tests.cluster.test_dns_kinds import ZONE, manifest, running
@@ -33,7 +33,7 @@ def other(control_plane: ControlPlane) -> Iterator[str]:
     request(control_plane, "DELETE", f"/api/v1/namespaces/{name}")
 
 
-def declared(provider: MemoryProvider) -> tuple[Declaration, ...]:
+def declared(provider: AnsweringMemory) -> tuple[Declaration, ...]:
     return controllers(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.05, poll=1.0)), provider)
 
 
@@ -89,7 +89,7 @@ def test_labels_forge_no_ownership(
 ) -> None:
     """Rule 37: refused on the tenant's own object; the name stays free for others, who see nothing of it."""
     install(control_plane, DNS_ENDPOINT)
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     name = f"www.{namespace}.{ZONE}"  # of this test alone
     attacker, victim = Tenant(control_plane, namespace, name), Tenant(control_plane, other, name)
     labels = {"x": f"1,{forged}"} if where == "value" else {f"x=1,{forged},y": "1"}
@@ -117,7 +117,7 @@ def test_a_standing_claim_does_not_get_a_name_while_its_object_is_replaced(
 ) -> None:
     """Rule 38, with `kubectl replace --force`: it deletes, waits until the object is gone, and creates."""
     install(control_plane, DNS_ENDPOINT)
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     name = f"www.{namespace}.{ZONE}"  # of this test alone
     attacker, victim = Tenant(control_plane, namespace, name), Tenant(control_plane, other, name)
 
@@ -146,7 +146,7 @@ def test_a_standing_claim_does_not_get_a_name_while_the_operator_restarts(
 ) -> None:
     """Rule 38: what its status says is remembered by the API server."""
     install(control_plane, DNS_ENDPOINT)
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     name = f"www.{namespace}.{ZONE}"  # of this test alone
     attacker, victim = Tenant(control_plane, namespace, name), Tenant(control_plane, other, name)
 
@@ -164,7 +164,7 @@ def test_a_standing_claim_does_not_get_a_name_while_the_operator_restarts(
             async def kept() -> bool:
                 return bool((await attacker.says("ambush", "Accepted", "False"))["message"] == words)
 
-            await until(kept, "it is told that the name is kept")
+            await until(kept, "it reports that the name is reserved")
         async with running(control_plane, declared(provider)) as operator:
             await until(lambda: not operator.missing() and operator.quiet, "everything is read")
             assert (await attacker.says("ambush", "Accepted", "False"))["message"] == words

@@ -1,4 +1,4 @@
-"""The evidence behind an object's conditions, for whoever may read the object: from `seamark run` with the console in
+"""The evidence behind an object's conditions, for users who may read the object: from `seamark run` with the console in
 it, and through a console that runs apart."""
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def test_the_operator_tells_what_it_knows_to_whoever_may_read_the_object(
         assert proof(url, "nobody's", greeted)[0] == 401
         told = explained(control_plane, greeted, url)
         assert any("answered" in one for one in told["tree"]["evidence"])
-        assert told["note"] == ""
+        assert told["note"] == "Whether an operator leads is not known: there is no Lease of one."
         assert told["tree"]["owners"]["spec.text"]
     assert "can't be asked" in explained(control_plane, greeted, url)["note"]
 

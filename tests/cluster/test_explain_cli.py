@@ -17,6 +17,7 @@ from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import UserError
 from tests.cluster.requests import install, request
 
+AS_OF, MERGE = "2026-01-01T00:01:00Z", "application/merge-patch+json"
 ROUTES = (NamedHTTPRoute, NamedGRPCRoute, NamedTLSRoute, NamedTCPRoute)  # that DNS reads names from
 READER = """
 apiVersion: rbac.authorization.k8s.io/v1
@@ -109,7 +110,8 @@ def test_status_counts_by_family_and_namespace(
         assert request(control_plane, "POST", path, {**body, "metadata": {"name": f"g{number}"}}).code == 201
     counted = json.loads(run("status", "-o", "json", *admin))
     (row,) = [row for row in counted["rows"] if row["kind"] == "Greeting"]
-    assert row == {"family": "sample", "kind": "Greeting", "namespace": namespace, "true": 0, "false": 0, "unknown": 3}
+    counts = {"true": 0, "false": 0, "unknown": 3}
+    assert row == {"family": "sample", "kind": "Greeting", "namespace": namespace, **counts, "asOf": ""}
     assert len([one for one in counted["troubles"] if one["kind"] == "Greeting"]) == 3
     assert "Why: seamark explain" in run("status", *admin)
 
@@ -125,3 +127,29 @@ def test_every_kind_is_named_at_the_version_that_its_definition_serves() -> None
     }
     named = {(kind.group, kind.plural, kind.version) for kind in (*kinds.OURS, *(one.RESOURCE for one in ROUTES))}
     assert named - served == set()
+
+
+def test_a_stopped_operator_is_shown_with_the_time_of_its_last_renewal(
+    control_plane: ControlPlane, admin: tuple[str, ...], namespace: str
+) -> None:
+    install(control_plane, GREETING)
+    path = f"/apis/sample.seamark.dev/v1alpha1/namespaces/{namespace}/greetings"
+    body = {"apiVersion": "sample.seamark.dev/v1alpha1", "kind": "Greeting", "spec": {"text": "hello"}}
+    assert request(control_plane, "POST", path, {**body, "metadata": {"name": "hello"}}).code == 201
+    ready = {"type": "Ready", "status": "True", "reason": "Posted", "message": "", "lastTransitionTime": AS_OF}
+    status = {"status": {"observedGeneration": 1, "conditions": [ready]}}
+    answer = request(control_plane, "PATCH", f"{path}/hello/status", status, content_type=MERGE)
+    assert answer.code == 200, answer.body
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+    marks = {"labels": {"seamark.dev/operator-lease": "true"}, "annotations": {"seamark.dev/families": "sample"}}
+    spec = {"holderIdentity": "gone", "leaseDurationSeconds": 15, "renewTime": f"{AS_OF[:-1]}.000000Z"}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "x", **marks}, "spec": spec}
+    assert request(control_plane, "POST", leases, lease).code == 201
+    try:
+        shown = run("status", *admin)
+        assert f"No operator leads since {AS_OF}: sample (Lease {namespace}/x). Statuses are as of then." in shown
+        explained = run("explain", "greeting/hello", "-n", namespace, *admin)
+        assert f"No status shows a problem as of {AS_OF}; since then no operator leads." in explained
+        assert "Nothing is broken" not in explained
+    finally:
+        assert request(control_plane, "DELETE", f"{leases}/x").code == 200

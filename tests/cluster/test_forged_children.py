@@ -33,7 +33,6 @@ from seamark.families.sample.family import GREETING
 from seamark.families.score.family import runtime_controllers, without_runtime
 from seamark.families.score.model.options import Options as ScoreOptions
 from seamark.providers.board.memory import MemoryBoard
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import MemoryCalls, memory_edge
 from seamark_edge.api.bindings import BoundEndpoint
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
@@ -45,6 +44,7 @@ from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
 from seamark_runtime.request import Request
 from seamark_runtime.resolver import Resolver
+from tests.answering import AnsweringMemory
 from tests.cluster.bindings_world import PlainCertificates
 from tests.cluster.embedded_scene import HOME, Json, Scene, store_with
 from tests.cluster.test_hostile_tenants import (
@@ -62,7 +62,7 @@ from tests.greetings import greeting_controller as sample
 
 EVIL = "evil.example/x"
 BOUND = f"tcp://bound.{VICTIM}:9000"
-PROMPTLY = 20.0  # seconds; what hangs takes for ever
+PROMPTLY = 20.0  # seconds; what hangs never ends
 
 
 async def connected(_address: str, _port: int) -> None:
@@ -78,15 +78,15 @@ class Victim:
     endpoint: str = ""  # at the edge, of an agent
 
     def declared(self) -> tuple[Declaration, ...]:
-        fast = Options(namespace=HOME, poll=0.2)
+        fast = Options(namespace=HOME, poll=0.2, gone_grace=0.0)
         rules = Rules(zones=(ZONE,), owner="me", objects=frozenset(("service",)))
         options = GatewayOptions(addresses=("192.0.2.0/24",), front=Front(load_balancer_class="other"))
         return (
-            *bindings(fast, memory_edge(self.edge), certificates=PlainCertificates(), dial=connected),
-            *gateway(options, MemoryDataPlane()),
+            *bindings(fast, memory_edge(self.edge, reachable=True), certificates=PlainCertificates(), dial=connected),
+            *gateway(options, MemoryDataPlane(listens=True)),
             *(*without_runtime(), *runtime_controllers(ScoreOptions(probes=False), Resolver())),
-            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()),
-            *dns(DnsOptions(rules, Intervals(spacing=0.02, poll=1.0)), MemoryProvider((ZONE,))),
+            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)),
+            *dns(DnsOptions(rules, Intervals(spacing=0.02, poll=1.0)), AnsweringMemory((ZONE,))),
             sample(MemoryBoard()),
         )
 

@@ -1,4 +1,4 @@
-"""The gateway family on a real API server: nothing stale, nobody else's words touched (docs/spec/gateway)."""
+"""The gateway family on a real API server: nothing stale, no foreign entry touched (docs/spec/gateway)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_seed_a_valid_reference_is_said_and_then_cleared_when_it_becomes_invalid
         scene.edit("httproutes", "route", {"spec": {"parentRefs": [{"name": "missing-gateway"}]}})
         scene.until(lambda: scene.said() == {}, "the orphan is cleared")
         assert scene.entries() == [theirs]
-        scene.until(lambda: any("missing-gateway" in one for one in scene.events("route")), "a warning was told")
+        scene.until(lambda: any("missing-gateway" in one for one in scene.events("route")), "a warning was reported")
 
 
 def test_seed_of_a_valid_and_an_invalid_reference_only_the_valid_is_shown(scene: Scene) -> None:
@@ -68,7 +68,7 @@ def test_seed_of_a_valid_and_an_invalid_reference_only_the_valid_is_shown(scene:
         scene.service()
         scene.gateway("example-gateway")
         scene.route("example-gateway", "missing-gateway")
-        scene.until(lambda: scene.said() == {"example-gateway": GOOD}, "the valid one is said")
+        scene.until(lambda: scene.said() == {"example-gateway": GOOD}, "the valid one is reported")
         scene.speak(foreign())
         scene.gateway("missing-gateway")
         scene.until(lambda: set(scene.said()) == {"example-gateway", "missing-gateway"}, "now both are there")
@@ -88,7 +88,7 @@ def test_seed_a_policy_of_a_missing_target_ends_with_no_ancestor(scene: Scene) -
         scene.until(lambda: scene.said("trafficpolicies", "policy") == {"gateway": said}, "the policy holds")
         scene.drop("httproutes", "route")
         scene.until(lambda: scene.entries("trafficpolicies", "policy") == [], "the orphan is cleared")
-        scene.until(lambda: any("HTTPRoute" in one for one in scene.events("policy")), "a warning was told")
+        scene.until(lambda: any("HTTPRoute" in one for one in scene.events("policy")), "a warning was reported")
 
 
 def test_a_field_that_is_not_served_is_refused_by_name(scene: Scene) -> None:
@@ -153,7 +153,7 @@ def test_a_restart_unsays_nothing_and_writes_nothing(scene: Scene) -> None:
     mark = scene.control.audit.mark()
     with operating(scene.control) as again:
         scene.until(lambda: again.operator.quiet, "all is quiet again")
-        scene.gateway("another")  # whose answer comes after all that was to be said before
+        scene.gateway("another")  # answered after all that was to be reported before
         scene.until(lambda: scene.conditions("gateways", "another").get("Programmed") == "True/Programmed", "served")
         written = writes(scene.control.audit.entries(mark), scene.namespace)
     assert not [one for one in written if "another" not in one and "events" not in one], written
@@ -206,14 +206,17 @@ def test_two_writers_racing_on_one_status_lose_no_word(scene: Scene) -> None:
 
 
 def test_a_route_that_the_data_plane_refuses_is_told_in_its_words(scene: Scene) -> None:
-    plane = MemoryDataPlane()
+    plane = MemoryDataPlane(listens=True)
     plane.refuses = {Origin("HTTPRoute", scene.namespace, "bad"): "no such flavour"}
     with operating(scene.control, plane):
         scene.service()
         scene.gateway()
         scene.route("gateway", name="good")
         scene.route("gateway", name="bad")
-        scene.until(lambda: "Accepted=False/UnsupportedValue" in str(scene.said(name="bad")), "the guilty one is told")
+        scene.until(
+            lambda: "Accepted=False/UnsupportedValue" in str(scene.said(name="bad")),
+            "the cause is reported on its own object",
+        )
         assert "no such flavour" in scene.entries(name="bad")[0]["conditions"][0]["message"]
         assert scene.said(name="good") == {"gateway": GOOD}
         scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
@@ -250,7 +253,7 @@ def test_a_gateway_that_another_controller_overwrites_is_left_alone_and_no_other
 
 
 def forge(scene: Scene, name: str, second: int) -> None:
-    """An editor without the right to write the status claims that somebody has. A new time alone would be no change."""
+    """An editor without the right to the status claims another writer. A new time alone would be no change."""
     forged = {
         "manager": "rival",
         "operation": "Update",

@@ -1,4 +1,4 @@
-"""Tenants who are not all friendly: refused, bounded, and told to their owner only; nobody else is worse off.
+"""Hostile tenants: refused, bounded, and reported to their owner only; no other tenant is affected.
 
 On the embedded API server: nothing here depends on more than the API that both have.
 """
@@ -38,7 +38,6 @@ from seamark.families.score.family import CRDS as SCORE
 from seamark.families.score.family import runtime_controllers, without_runtime
 from seamark.families.score.model.options import Options as ScoreOptions
 from seamark.providers.board.memory import MemoryBoard
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.embedded import EmbeddedTransport
 from seamark_cluster.embedded.machinery.errors import ApiError
@@ -54,6 +53,7 @@ from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
 from seamark_runtime.resolver import Resolver
+from tests.answering import AnsweringMemory
 from tests.cluster.embedded_scene import Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.greetings import greeting_controller as sample
@@ -165,7 +165,7 @@ def test_an_object_that_makes_a_worker_fail_each_time_is_tried_ever_less_and_its
 
 
 def bounded(scene: Scene, kind: type[Object], name: str) -> None:
-    """Whatever is said of it is short."""
+    """All reports about it are short."""
     for one in (scene.get(kind, name, ATTACKER).get("status") or {}).get("conditions") or ():
         assert len(one["message"]) <= LONGEST_MESSAGE, len(one["message"])
     for event in scene.store.objects("events"):
@@ -184,7 +184,7 @@ def big(scene: Scene, kind: type[Object], name: str, spec: Json) -> bool:
 def test_records_of_a_megabyte() -> None:
     scene = Scene(store_with(DNS_ENDPOINT, more=TENANTS))
     declared = dns(
-        Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.02, poll=1.0)), MemoryProvider((ZONE,))
+        Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.02, poll=1.0)), AnsweringMemory((ZONE,))
     )
 
     async def play(operator: Operator) -> None:
@@ -204,7 +204,7 @@ def test_records_of_a_megabyte() -> None:
 
 def test_endpoints_and_workloads_of_a_megabyte() -> None:
     scene = Scene(store_with(*LOADBALANCER, *SCORE, more=TENANTS))
-    declared = (*loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), *without_runtime())
+    declared = (*loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), *without_runtime())
 
     async def play(operator: Operator) -> None:
         endpoint = {"url": "tcp://a.internal:1", "upstream": {"url": "tcp://web:80"}}
@@ -223,12 +223,12 @@ def test_endpoints_and_workloads_of_a_megabyte() -> None:
     story(scene, declared, play)
 
 
-# ---- what belongs to somebody else
+# ---- what belongs to another tenant
 
 
 def test_a_name_of_somebody_else_is_refused_without_a_word_about_them() -> None:
     scene = Scene(store_with(DNS_ENDPOINT, more=TENANTS))
-    provider = MemoryProvider((ZONE,))
+    provider = AnsweringMemory((ZONE,))
     declared = dns(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.02, poll=1.0)), provider)
 
     async def play(_operator: Operator) -> None:
@@ -273,13 +273,13 @@ def test_a_host_of_somebody_else_is_not_had_by_a_forged_annotation() -> None:
         path = Service.RESOURCE.path(ATTACKER, "web")
         scene.edit(path, {"metadata": {"annotations": balanced(host, f"{host}:443")}})
         told = "k8s.ngrok.com/Accepted"
-        await until(lambda: said(scene, Service, "web", told, ATTACKER) == "False", "the thief is told")
+        await until(lambda: said(scene, Service, "web", told, ATTACKER) == "False", "the thief's object reports it")
         await until(lambda: operator.quiet, "nothing is left to do")
         assert urls(VICTIM) == {f"{host}:443"}
         assert f"{host}:443" not in urls(ATTACKER)
         assert VICTIM not in json.dumps(scene.get(Service, "web", ATTACKER)["status"])
 
-    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), play)
 
 
 def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is_refused() -> None:
@@ -291,10 +291,10 @@ def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is
         return scene.condition(AgentEndpoint, name, "EndpointCreated", ATTACKER)
 
     async def play(operator: Operator) -> None:
-        addr = (await memory_edge().reserve_address(owner)).addr  # the first that such an edge gives
+        addr = (await memory_edge(reachable=True).reserve_address(owner)).addr  # the first that such an edge gives
         spec = {"url": f"tcp://{addr}", "upstream": {"url": "tcp://web:80"}}
         scene.make(AgentEndpoint, "squatter", spec, ATTACKER)
-        await until(lambda: created("squatter").get("reason") == "Pending", "nobody else is there yet")
+        await until(lambda: created("squatter").get("reason") == "Pending", "no other tenant is there yet")
         await asyncio.sleep(1.1)  # ages have whole seconds
         balancer = {"type": "LoadBalancer", "loadBalancerClass": "ngrok", "ports": [{"port": 80}]}
         scene.make(Service, "web", balancer, VICTIM)
@@ -308,7 +308,7 @@ def test_an_older_endpoint_at_an_address_that_is_reserved_for_a_service_later_is
         scene.delete(Service, "web", VICTIM)
         await until(lambda: created("squatter").get("reason") == "Pending", "the address is free again")
 
-    story(scene, loadbalancer(LoadBalancerOptions(timing=replace(TIMING, hold=1.0)), memory_edge()), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=replace(TIMING, hold=1.0)), memory_edge(reachable=True)), play)
 
 
 @pytest.mark.parametrize(
@@ -322,10 +322,10 @@ def test_an_upstream_at_the_metadata_address_is_refused_and_told(url: str) -> No
         await until(lambda: said(scene, AgentEndpoint, "ssrf", "Ready", ATTACKER) == "False", "it is told")
         assert scene.condition(AgentEndpoint, "ssrf", "EndpointCreated", ATTACKER)["reason"] == "ConfigurationError"
 
-    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), play)
 
 
-# ---- references into the namespace of somebody else
+# ---- references into another tenant's namespace
 
 
 def gateway_scene() -> Scene:
@@ -367,7 +367,7 @@ def test_an_upstream_of_another_namespace_needs_a_grant_and_goes_with_it(host: s
         scene.delete(ReferenceGrant, "lets", VICTIM)
         await until(lambda: shown().get("reason") == "ConfigurationError", "it is revoked")
 
-    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()), play)
+    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), play)
 
 
 def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None:
@@ -382,7 +382,7 @@ def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None
         scene.make(HTTPRoute, "route", spec, ATTACKER)
         await granted_and_revoked(scene, "HTTPRoute", "Service", lambda: parent(scene, "ResolvedRefs"))
 
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
 
 
 def certified(scene: Scene, secret: str) -> None:
@@ -407,7 +407,7 @@ def test_a_certificate_of_another_namespace_needs_a_grant_and_goes_with_it(tmp_p
         certified(scene, "lent")
         await granted_and_revoked(scene, "Gateway", "Secret", lambda: listener(scene, "lent"))
 
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
 
 
 def test_nobody_learns_which_secrets_another_namespace_has() -> None:
@@ -424,7 +424,7 @@ def test_nobody_learns_which_secrets_another_namespace_has() -> None:
         words = [listener(scene, name)["message"].replace(name, "NAME") for name in ("there", "none")]
         assert words[0] == words[1]
 
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane()), play)
+    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
 
 
 # ---- a canary
@@ -465,11 +465,11 @@ def test_what_is_in_a_secret_shows_nowhere() -> None:
 
     log.configure("debug", out=lines)
     declared = (
-        *gateway(GatewayOptions(), MemoryDataPlane()),
+        *gateway(GatewayOptions(), MemoryDataPlane(listens=True)),
         *(
             *without_runtime(),
             *runtime_controllers(ScoreOptions(), Resolver()),
-            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge()),
+            *loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)),
         ),
     )
     story(scene, declared, play)

@@ -43,7 +43,7 @@ def differences(embedded: list[str], real: list[str]) -> str:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the control plane's own kubectl is told by the embedded server."""
+    """What the control plane's own kubectl receives from the embedded server."""
     return on_the_embedded(str(find().kubectl), tmp_path_factory.mktemp("ours"))
 
 

@@ -239,7 +239,7 @@ def test_probes_decide_on_readiness_and_restarts(machine: Machine) -> None:
     eventually(lambda: not machine.ready(space, "judged"), "it is not ready any more")
     assert machine.pod(space, "judged")["status"]["containerStatuses"][0]["restartCount"] == 0
     pid = min(processes("HOSTNAME=judged"))  # the others are its probes
-    os.kill(pid, signal.SIGSTOP)  # it hangs: it takes connections and answers none, and does not hear SIGTERM
+    os.kill(pid, signal.SIGSTOP)  # it hangs: it takes connections and answers none, and ignores SIGTERM
     eventually(
         lambda: machine.pod(space, "judged")["status"]["containerStatuses"][0]["restartCount"] == 1, "it was restarted"
     )

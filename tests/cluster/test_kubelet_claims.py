@@ -1,6 +1,6 @@
 """A claim that is bound to a directory of the machine: what a Pod writes there, the next one reads.
 
-Nobody binds claims here: they name their volume.
+Claims are not bound here: they name their volume.
 """
 
 from __future__ import annotations
@@ -57,6 +57,6 @@ def test_a_pod_waits_for_its_claim_and_says_so(machine: Machine, tmp_path: Path)
     def told() -> bool:
         return 'persistentvolumeclaim "late" is not bound' in machine.plane.kubectl("get", "events", "-n", SPACE)
 
-    eventually(told, "an event says so", 60)
+    eventually(told, "an event reports it", 60)
     machine.apply(volume("two", tmp_path / "two"), claim("late", "two"), namespace=SPACE)
     assert machine.ended(SPACE, "waits", 60).strip() == "here"

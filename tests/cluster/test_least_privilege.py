@@ -32,7 +32,6 @@ from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import controllers as loadbalancer
 from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.gatewayapi.bundle import definitions
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.real.plane import ControlPlane, Options, User
@@ -49,6 +48,7 @@ from seamark_runtime.http import HttpTransport
 from seamark_runtime.leader import Leader, LeaseSettings
 from seamark_runtime.rbac import Grant
 from seamark_runtime.signing import make_authority
+from tests.answering import AnsweringMemory
 from tests.cluster.bindings_world import PlainCertificates, installation
 from tests.cluster.gateway_operator import GROUP, Scene
 from tests.cluster.hardship import hard_running
@@ -147,7 +147,7 @@ def proven(plane: ControlPlane, user: str, declared: tuple[Declaration, ...]) ->
 def test_dns(plane: ControlPlane) -> None:
     world, zone = World(plane, "lp-dns"), "example.test"
     declared = dns(
-        DnsOptions(Rules(zones=(zone,), owner="me"), Intervals(spacing=0.05, poll=1.0)), MemoryProvider((zone,))
+        DnsOptions(Rules(zones=(zone,), owner="me"), Intervals(spacing=0.05, poll=1.0)), AnsweringMemory((zone,))
     )
     with proven(plane, "dns", declared):
         spec = {"endpoints": [{"dnsName": f"www.{zone}", "recordType": "A", "targets": ["192.0.2.1"]}]}
@@ -160,7 +160,7 @@ def test_dns(plane: ControlPlane) -> None:
 
 def test_loadbalancer(plane: ControlPlane) -> None:
     world, edge = World(plane, "lp-lb"), Edge(host="tcp.edge.test", domain="edge.test")
-    declared = loadbalancer(LoadBalancerOptions(cluster="test", timing=TIMING), memory_edge(edge))
+    declared = loadbalancer(LoadBalancerOptions(cluster="test", timing=TIMING), memory_edge(edge, reachable=True))
 
     def there(kind: type[Object], count: int) -> bool:
         hold(world, edge)
@@ -194,7 +194,10 @@ def test_bindings(plane: ControlPlane) -> None:
     home, users = World(plane, "lp-bindings"), World(plane, "lp-users")
     with installation(plane, home.namespace, users.namespace, judged=False) as world:
         declared = bindings(
-            world.options, memory_edge(world.edge), certificates=PlainCertificates(), dial=world.network.dial
+            world.options,
+            memory_edge(world.edge, reachable=True),
+            certificates=PlainCertificates(),
+            dial=world.network.dial,
         )
         with proven(plane, "bindings", declared):
             world.install()
@@ -230,7 +233,7 @@ def test_gateway(plane: ControlPlane) -> None:
     World(plane, "lp-gateway")
     scene = Scene(plane, "lp-gateway")
     options = GatewayOptions(addresses=("192.0.2.0/24",), counting=0.2)
-    with proven(plane, "gateway", gateway(options, MemoryDataPlane())):
+    with proven(plane, "gateway", gateway(options, MemoryDataPlane(listens=True))):
         classes = f"{GROUP}/gatewayclasses"
         eventually(lambda: request(plane, "GET", f"{classes}/kgateway").code == 200, "the class is made", PATIENCE)
         labels = request(plane, "GET", f"{classes}/kgateway").body["metadata"]["labels"]
@@ -241,7 +244,7 @@ def test_gateway(plane: ControlPlane) -> None:
         assert request(plane, "POST", classes, {**kind, **stray}).code == 201
         plane.kubectl("apply", "-n", scene.namespace, "-f", str(EVERYTHING))
         scene.until(lambda: "True" in str(scene.said()), "the route is accepted")
-        eventually(lambda: request(plane, "GET", f"{classes}/stray").code == 404, "what nobody wants is gone", PATIENCE)
+        eventually(lambda: request(plane, "GET", f"{classes}/stray").code == 404, "what has no owner is gone", PATIENCE)
 
 
 def test_gateway_with_pods(plane: ControlPlane) -> None:
@@ -250,7 +253,9 @@ def test_gateway_with_pods(plane: ControlPlane) -> None:
     World(plane, "lp-home")
     scene = Scene(plane, "lp-pods")
     cluster = Cluster(namespace="lp-home", service_type="ClusterIP")
-    declared = gateway(GatewayOptions(cluster=cluster, controller_name="example.com/pods"), MemoryDataPlane())
+    declared = gateway(
+        GatewayOptions(cluster=cluster, controller_name="example.com/pods"), MemoryDataPlane(listens=True)
+    )
     (pods,) = [one for one in declared if one.name == "gateway-infrastructure"]
     body = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": "pods"}}
     made = request(plane, "POST", f"{GROUP}/gatewayclasses", {**body, "spec": {"controllerName": "example.com/pods"}})

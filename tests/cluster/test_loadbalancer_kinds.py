@@ -30,7 +30,7 @@ TIMING = Intervals(poll=0.5, verify=5.0, shelf_life=20.0, spacing=0.05, linger=2
 
 
 class Edge(MemoryCalls):
-    """The twin in memory; tests look at what it has without asking."""
+    """The fake in memory; tests read its state directly."""
 
     def has(self, kind: Kind) -> list[dict[str, Any]]:
         return list(self._objects[kind].values())
@@ -92,7 +92,7 @@ def test_a_tcp_service_costs_five_writes_and_columns_tell(plane: ControlPlane, n
         return bool((await get(path))["status"]["loadBalancer"].get("ingress"))
 
     async def held() -> bool:
-        """An agent takes the endpoint, and the endpoint says so."""
+        """An agent takes the endpoint, and the endpoint reports it."""
         for obj in (await get(AgentEndpoint.RESOURCE.path(namespace)))["items"]:
             meta = obj["metadata"]
             name = f"c/{namespace}/{meta['name']}/{meta['uid']}/"
@@ -103,14 +103,14 @@ def test_a_tcp_service_costs_five_writes_and_columns_tell(plane: ControlPlane, n
         return False
 
     async def story() -> None:
-        declared = controllers(Options(cluster="test", timing=TIMING), memory_edge(calls))
+        declared = controllers(Options(cluster="test", timing=TIMING), memory_edge(calls, reachable=True))
         async with running(plane, declared) as operator:
             mark = plane.audit.mark()
             body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
             made = await asyncio.to_thread(request, plane, "POST", Service.RESOURCE.path(namespace), body)
             assert made.code == 201, made.body
-            await until(assigned, "it has an address")
             await until(held, "its endpoint is ready")
+            await until(assigned, "it has an address")
             await until(lambda: operator.quiet, "nothing is left to do")
             entries = [entry for entry in plane.audit.entries(mark) if entry.user == "operator"]
             done = Counter(one.rpartition("/")[0] for one in writes(entries, namespace))

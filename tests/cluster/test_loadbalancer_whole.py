@@ -5,6 +5,9 @@ Rules are those of docs/spec/loadbalancer/service.md.
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +16,8 @@ import pytest
 from seamark_cluster.network.closed import NODE
 from tests.cluster.loadbalancer_world import (
     PATIENCE,
+    SERVICES,
+    TIMING,
     Balanced,
     balanced_cluster,
     by_tcp,
@@ -24,10 +29,15 @@ from tests.cluster.loadbalancer_world import (
 )
 from tests.cluster.recorder import Recorder
 from tests.cluster.requests import eventually, request
+from tests.edge.tls import pair
 
 DENY = {"on_tcp_connect": [{"actions": [{"type": "deny"}]}]}
 ALLOW = {"on_tcp_connect": [{"actions": [{"type": "restrict-ips", "config": {"allow": ["0.0.0.0/0", "::/0"]}}]}]}
 CUSTOM = "shop.example.com"
+WEB = {"name": "web", "port": 80, "targetPort": 3000}
+WRONG_PORT = {"ports": [{**WEB, "targetPort": 3999}]}
+REACHABLE = "k8s.ngrok.com/Reachable"
+ASSIGNED = "k8s.ngrok.com/AddressAssigned"
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +69,7 @@ def test_a_tcp_client_reaches_the_pod_and_everything_is_released(cluster: Balanc
         here.until_said("agentendpoints", here.listed("agentendpoints")[0]["metadata"]["name"], "Ready", "True")
         assert here.reserved() == [f"{host}:{port}"]
 
-        here.agents(0)  # nobody holds it any more: the endpoint says so, and again when somebody does
+        here.agents(0)  # no agent holds it any more: the endpoint reports that, and again when one does
         name = here.listed("agentendpoints")[0]["metadata"]["name"]
         assert here.until_said("agentendpoints", name, "EndpointCreated", "False")["reason"] == "NoAgent"
         here.agents(2)
@@ -68,7 +78,7 @@ def test_a_tcp_client_reaches_the_pod_and_everything_is_released(cluster: Balanc
 
         here.patch("services", "echo", {"spec": {"type": "ClusterIP", "loadBalancerClass": None}})
         eventually(lambda: not here.reserved() and not here.listed("agentendpoints"), "nothing is left", PATIENCE)
-        eventually(lambda: "finalizers" not in here.get("services", "echo")["metadata"], "it is let go", PATIENCE)
+        eventually(lambda: "finalizers" not in here.get("services", "echo")["metadata"], "it is released", PATIENCE)
         assert not here.ingress()
         eventually(lambda: not here.get("services", "echo")["status"].get("conditions"), "nothing is said", PATIENCE)
         assert "k8s.ngrok.com/computed-url" not in here.get("services", "echo")["metadata"].get("annotations", {})
@@ -163,6 +173,123 @@ def test_the_edge_goes_and_comes_back(cluster: Balanced) -> None:
         here.delete("services", "echo")
         eventually(lambda: not here.get("services", "echo"), "it is gone", PATIENCE)
         assert here.reserved() == []
+
+
+def test_an_outage_with_a_restart_in_the_middle_removes_no_address(cluster: Balanced) -> None:
+    """Rule 30: far longer than the edge's response is relied on, before and after the restart."""
+    here = peopled(cluster, "silent")
+    with operating(cluster):
+        here.serve("plain")
+        here.serve("custom", {"url": f"tls://{CUSTOM}"})
+        here.serve("own", {"url": "tls://own.edge.localhost", "mapping-strategy": "endpoints-verbose"})
+        before = {name: [here.address(name)] for name in ("plain", "custom", "own")}
+        targets = [domain["status"].get("cnameTarget") for domain in here.listed("domains")]
+        for name in before:
+            here.until_said("services", name, ASSIGNED, "True")
+        recorder = Recorder(here.machine.plane, SERVICES, here.namespace)
+        recorder.start()
+        here.edge.kill()
+        said = {name: here.until_said("services", name, ASSIGNED, "Unknown") for name in before}
+    with operating(cluster):
+        time.sleep(2 * TIMING.shelf_life)
+        assert {name: here.said("services", name, ASSIGNED) for name in before} == said
+        for condition in said.values():
+            assert condition["reason"] == "NotVerified"
+            assert f"since {condition['lastTransitionTime']}" in condition["message"]
+        assert {name: here.ingress(name) for name in before} == before
+        assert [domain["status"].get("cnameTarget") for domain in here.listed("domains")] == targets
+        here.edge.start()
+        for name in before:
+            here.until_said("services", name, ASSIGNED, "True")
+        assert {name: here.ingress(name) for name in before} == before
+        recorder.stop()
+        for name, addresses in before.items():
+            assert shown(recorder, name) == {host for host, _ in addresses}
+            assert not emptied(recorder, name)
+            here.delete("services", name)
+        eventually(lambda: not here.listed("domains") and not here.listed("agentendpoints"), "nothing left", PATIENCE)
+
+
+def test_reachable_is_true_only_while_a_client_gets_through(cluster: Balanced) -> None:
+    """Rule 34: each kind of break makes it False in time, with the cause, and the end of it True again."""
+    with operating(cluster):
+        here = peopled(cluster, "reach", agents=0)
+        here.serve("echo")
+        host, port = here.address()
+        time.sleep(2)
+        assert here.said("services", "echo", REACHABLE)["status"] != "True"  # no agent has ever been there
+        here.agents(1)
+        here.until_said("services", "echo", REACHABLE, "True")
+        assert reaches(by_tcp, host, port)
+        here.serve("verbose", {"mapping-strategy": "endpoints-verbose"})
+        here.until_said("services", "verbose", REACHABLE, "True")
+        assert reaches(by_tcp, *here.address("verbose"))
+        took = {}
+        for name, wrong in (("no ready Pod", {"selector": {"app": "nobody"}}), ("wrong targetPort", WRONG_PORT)):
+            began = time.monotonic()
+            for service in ("echo", "verbose"):
+                here.patch("services", service, {"spec": wrong})
+            for service in ("echo", "verbose"):
+                said = here.until_said("services", service, REACHABLE, "False")
+                assert said["reason"] == "UpstreamUnreachable", said
+            took[name] = time.monotonic() - began
+            assert not reaches(by_tcp, host, port)
+            assert here.said("services", "echo", ASSIGNED)["status"] == "True"  # that is another claim
+            for service in ("echo", "verbose"):
+                here.patch("services", service, {"spec": {"selector": {"app": "echo"}, "ports": [WEB]}})
+                here.until_said("services", service, REACHABLE, "True")
+        began = time.monotonic()
+        here.agents(0)
+        said = here.until_said("services", "echo", REACHABLE, "False")
+        assert said["reason"] == "NoAgent", said
+        here.until_said("services", "verbose", REACHABLE, "False")
+        took["no agent"] = time.monotonic() - began
+        here.agents(1)
+        here.until_said("services", "echo", REACHABLE, "True")
+        began = time.monotonic()
+        os.kill(cluster.edge.process.pid, signal.SIGSTOP)
+        try:
+            here.until_said("services", "echo", REACHABLE, "Unknown")
+        finally:
+            os.kill(cluster.edge.process.pid, signal.SIGCONT)
+        took["the edge is frozen"] = time.monotonic() - began
+        here.until_said("services", "echo", REACHABLE, "True")
+        print("seconds from a break to not True:", {name: round(seconds, 1) for name, seconds in took.items()})  # noqa: T201
+        assert max(took.values()) < 15
+        for service in ("echo", "verbose"):
+            here.delete("services", service)
+        eventually(lambda: not here.reserved(), "the addresses are released", PATIENCE)
+
+
+def test_an_agent_endpoint_names_the_secret_that_keeps_agents_from_holding_it(cluster: Balanced) -> None:
+    """Rule 11 of AgentEndpoint: missing, then without a usable certificate, then there."""
+    with operating(cluster):
+        here = peopled(cluster, "secrets")
+        host = f"{here.namespace}.edge.localhost"
+        here.terminating("web", f"tls://{host}", secret="later")
+        for certificate, key, cause in (
+            (b"", b"", "the Secret later is not there"),
+            (b"none", b"none", "its key in the Secret later can't be used"),
+        ):
+            if certificate:
+                here.secret("later", certificate, key)
+
+            def named(cause: str = cause) -> bool:
+                created = here.said("agentendpoints", "web", "EndpointCreated")
+                return created.get("status") == "False" and cause in created["message"]
+
+            eventually(named, cause, PATIENCE)
+            assert here.said("agentendpoints", "web", "Ready")["status"] == "False"
+        here.secret("later", *pair(host))
+        here.until_said("agentendpoints", "web", "EndpointCreated", "True")
+        here.delete("agentendpoints", "web")
+
+
+def emptied(recorder: Recorder, name: str) -> bool:
+    """Whether the status has ever been without an address after it had one."""
+    states = [state for key, history in recorder.histories.items() if key[1] == name for state in history if state]
+    there = [bool(((state.get("status") or {}).get("loadBalancer") or {}).get("ingress")) for state in states]
+    return not all(there)
 
 
 def test_another_class_is_never_touched_and_every_port_is_served(cluster: Balanced) -> None:

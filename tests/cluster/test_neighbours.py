@@ -33,7 +33,6 @@ from seamark.families.loadbalancer.model.options import Options as LoadBalancerO
 from seamark.families.score.family import CRDS as SCORE
 from seamark.families.score.family import runtime_controllers, without_runtime
 from seamark.families.score.model.options import Options as ScoreOptions
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.embedded import EmbeddedTransport
 from seamark_edge.api.kubernetesoperator import KubernetesOperator
@@ -44,6 +43,7 @@ from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
 from seamark_runtime.api.meta import Object
 from seamark_runtime.controller import Declaration
 from seamark_runtime.resolver import Resolver
+from tests.answering import AnsweringMemory
 from tests.cluster.embedded_scene import HOME, Json, Scene, living, store_with
 from tests.dns.running import until
 from tests.simulation.gateway import KINDS
@@ -72,18 +72,18 @@ def condition(kind: str, word: str) -> list[Json]:
 def loadbalancer_case() -> Case:
     spec = {"type": "LoadBalancer", "loadBalancerClass": "ngrok", "ports": [{"port": 80}]}
     one, two = ({"ingress": [{"ip": f"192.0.2.{number}", "ipMode": "VIP"}]} for number in (1, 2))
-    declared, claim = loadbalancer(LoadBalancerOptions(), memory_edge()), "loadBalancerClass ngrok"
+    declared, claim = loadbalancer(LoadBalancerOptions(), memory_edge(reachable=True)), "loadBalancerClass ngrok"
     return Case(declared, LOADBALANCER, Service, spec, "loadBalancer", (one, two), claim)
 
 
 def bindings_case() -> Case:
-    declared = bindings(BindingsOptions(), memory_edge())
+    declared = bindings(BindingsOptions(), memory_edge(reachable=True))
     spec, claim = {"binding": {"endpointSelectors": ["true"]}}, "KubernetesOperator seamark-system/seamark"
     return Case(declared, BINDINGS, KubernetesOperator, spec, "id", ("one", "two"), claim, HOME, single=True)
 
 
 def gateway_case() -> Case:
-    declared = gateway(GatewayOptions(), MemoryDataPlane())
+    declared = gateway(GatewayOptions(), MemoryDataPlane(listens=True))
     crds = (*(CRD(kind=kind) for kind in KINDS), TRAFFIC_POLICY)
     spec, claim = {"controllerName": "kgateway.dev/kgateway"}, "controllerName kgateway.dev/kgateway"
     values = (condition("Accepted", "one"), condition("Accepted", "two"))
@@ -200,7 +200,7 @@ def test_forged_managed_fields_stop_nothing(make: Callable[[], Case]) -> None:
 
 def test_two_that_write_records_under_one_owner_id_notice_each_other() -> None:
     zone = "example.test"
-    provider = MemoryProvider((zone,))
+    provider = AnsweringMemory((zone,))
     scenes = [Scene(store_with(DNS_ENDPOINT)) for _ in range(2)]
     rules = Rules(zones=(zone,), owner="default", empty_deletes=True)
 

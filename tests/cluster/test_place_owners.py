@@ -163,16 +163,16 @@ def test_who_names_the_url_of_another_namespace_gets_none_of_its_connections(ten
     victim, attacker = tenants
     with service(says(b"victim")) as own, service(says(b"attacker")) as foreign:
         victim.endpoint("tcp://", own)
-        eventually(lambda: bool(victim.status.get("assignedURL")), "the victim's URL is told", 60)
+        eventually(lambda: bool(victim.status.get("assignedURL")), "the victim's URL is reported", 60)
         url = victim.status["assignedURL"]
         attacker.endpoint(f"{url}/", foreign)
-        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint says so", 60)
+        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint reports it", 60)
         assert answers(url) == {b"victim": CONNECTIONS}
         assert (attacker.held(), attacker.status.get("assignedURL", "")) == ([], "")
         assert victim.namespace not in str(attacker.status)
         victim.delete()
         eventually(lambda: attacker.held() == [url], "the URL that is given up is the other's", 60)
-        eventually(lambda: attacker.reason() == "EndpointCreated", "and it says so", 60)
+        eventually(lambda: attacker.reason() == "EndpointCreated", "and it reports that", 60)
         assert answers(url) == {b"attacker": CONNECTIONS}
 
 
@@ -185,7 +185,7 @@ def test_who_names_the_address_of_a_service_of_another_namespace_gets_none_of_it
     url = f"tcp://{victim.address}"
     with service(says(b"attacker")) as foreign:
         attacker.endpoint(url, foreign)
-        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint says so", 60)
+        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint reports it", 60)
         assert answers(url)[b"attacker"] == 0
         assert attacker.held() == []
         eventually(lambda: victim.held() == [url], "the victim's agent has it", 60)
@@ -213,7 +213,7 @@ def test_a_wildcard_of_the_edges_domain_gets_no_connection_and_keeps_no_host(
     host = f"{victim.namespace}.edge.localhost"
     with service(says(b"victim")) as own, service(says(b"attacker")) as foreign:
         attacker.endpoint("tls://*.edge.localhost", foreign, TERMINATE)
-        eventually(lambda: attacker.ready() == "False", "the attacker's endpoint says that it is refused", 60)
+        eventually(lambda: attacker.ready() == "False", "the attacker's endpoint reports that it is refused", 60)
         victim.endpoint(f"tls://{host}", own, TERMINATE)
         victim.load_balancer(f"tls://svc-{host}")
         eventually(lambda: victim.reason() == "EndpointCreated", "the victim's endpoint is there", 60)
@@ -230,7 +230,7 @@ def test_a_service_whose_host_is_another_namespaces_has_no_address(tenants: tupl
         victim.endpoint(f"tls://*.{victim.namespace}.edge.localhost", own)
         eventually(lambda: victim.reason() == "EndpointCreated", "the victim's wildcard is there", 60)
         attacker.load_balancer(f"tls://svc.{victim.namespace}.edge.localhost")
-        eventually(lambda: attacker.assigned() == ("False", "NotAccepted"), "the attacker's Service says so", 60)
+        eventually(lambda: attacker.assigned() == ("False", "NotAccepted"), "the attacker's Service reports it", 60)
         assert attacker.shown == []
 
 
@@ -244,7 +244,7 @@ def test_a_domain_below_the_wildcard_of_another_namespace_takes_no_host_from_it(
         victim.domain("all", f"*.{above}")
         eventually(lambda: victim.domain_reason("all") == "DomainCreated", "the wildcard is the victim's", 60)
         attacker.domain("host", f"y.{above}")
-        eventually(lambda: attacker.domain_reason("host") == "DomainTaken", "the attacker's Domain says so", 60)
+        eventually(lambda: attacker.domain_reason("host") == "DomainTaken", "the attacker's Domain reports it", 60)
         victim.endpoint(f"tls://y.{above}", own, TERMINATE)
         eventually(lambda: victim.reason() == "EndpointCreated", "the victim's endpoint is there", 60)
         assert answers_for(edge, f"y.{above}") == {b"victim": CONNECTIONS}
@@ -254,7 +254,7 @@ def test_a_service_at_a_wildcard_says_why_it_shows_no_address(tenants: tuple[Ten
     """Service rule 16."""
     tenant, _ = tenants
     tenant.load_balancer(f"tls://*.{tenant.namespace}.edge.localhost")
-    eventually(lambda: tenant.assigned() == ("False", "WildcardHost"), "the Service says so", 60)
+    eventually(lambda: tenant.assigned() == ("False", "WildcardHost"), "the Service reports it", 60)
     eventually(lambda: bool(tenant.held()), "agents have its endpoint", 60)
     assert (tenant.assigned(), tenant.shown) == (("False", "WildcardHost"), [])
 
@@ -269,7 +269,7 @@ def test_who_waits_for_a_url_does_not_get_it_while_its_namespace_replaces_the_en
         victim.endpoint(f"tls://{host}", own, TERMINATE)
         eventually(lambda: victim.reason() == "EndpointCreated", "the victim's endpoint is there", 60)
         attacker.endpoint(f"tls://{host}", foreign, TERMINATE)
-        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint says so", 60)
+        eventually(lambda: attacker.reason() == "Taken", "the attacker's endpoint reports it", 60)
         victim.delete()
         told = []
         for _ in range(12):

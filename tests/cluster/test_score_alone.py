@@ -1,4 +1,4 @@
-"""A part of the Score family at work without the others: what it does not wait for, and what it never believes."""
+"""A part of the Score family at work without the others: what it does not wait for, and what it never trusts."""
 
 from __future__ import annotations
 

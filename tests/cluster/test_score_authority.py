@@ -54,22 +54,24 @@ def plane() -> Iterator[ControlPlane]:
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201
         config = {"metadata": {"name": "orchestrator-config"}, "data": {"config.yaml": ECS}}
         assert request(plane, "POST", f"/api/v1/namespaces/{SYSTEM}/configmaps", config).code == 201
-        for document in documents(SCORE, SYSTEM):
+        for document in documents(SCORE, SYSTEM, ("ecs",)):
             made = request(plane, "POST", f"{PATHS[document['kind']]}?fieldValidation=Strict", document)
             assert made.code == 201, made.body
-        runtime = {"metadata": {"name": "ecs"}}
-        assert request(plane, "POST", PATHS["ServiceAccount"], runtime).code == 201
-        binding = {
-            "metadata": {"name": "ecs"},
-            "roleRef": {
-                "apiGroup": GROUP,
-                "kind": "ClusterRole",
-                "name": "score-foreign-runtime",
-            },
-            "subjects": [{"kind": "ServiceAccount", "name": "ecs", "namespace": SYSTEM}],
-        }
-        assert request(plane, "POST", PATHS["ClusterRoleBinding"], binding).code == 201
+        for runtime in ("ecs", "nomad"):
+            assert request(plane, "POST", PATHS["ServiceAccount"], {"metadata": {"name": runtime}}).code == 201
+            bind(plane, "score-foreign-runtime", runtime)
+        bind(plane, "score-publisher-ecs", "ecs")
         yield plane
+
+
+def bind(plane: ControlPlane, role: str, account: str) -> None:
+    binding = {
+        "metadata": {"name": f"{role}-{account}"},
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": SYSTEM}],
+    }
+    made = request(plane, "POST", PATHS["ClusterRoleBinding"], binding)
+    assert made.code == 201, made.body
 
 
 def name(account: str) -> str:
@@ -206,7 +208,7 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
     program.write_text(guide.partition("```python\n")[2].partition("```")[0])
     cluster = Cluster(plane, "default")
     arguments = [plane.url, str(plane.ca), token(plane, "ecs"), "ecs"]
-    with running(plane, without_runtime(), "admin"):  # the fence lets nobody speak but the parts and masters
+    with running(plane, without_runtime(), "admin"):  # the status policy admits only the parts and masters
         runtime = subprocess.Popen([sys.executable, "-W", "ignore", str(program), *arguments], stderr=subprocess.PIPE)
         try:
             cluster.apply("guided")
@@ -218,3 +220,34 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
             runtime.kill()
             _, words = runtime.communicate()
         assert words == b"", words
+
+
+def test_only_the_runtime_of_its_class_publishes_for_an_exposure(plane: ControlPlane) -> None:
+    """A tenant has every right in the namespace, and another runtime that of the contract: neither is enough."""
+    cluster = Cluster(plane, "default")
+    spec = {"workloadRef": {"name": "mine", "uid": "u"}, "observedWorkloadGeneration": 1, "runtimeClass": "ecs"}
+    body = {"apiVersion": "score.dev/v1b1", "kind": "WorkloadExposure", "metadata": {"name": "mine"}, "spec": spec}
+    assert request(plane, "POST", cluster.path("workloadexposures"), body).code == 201
+    tenant = {"metadata": {"name": "tenant"}}
+    assert request(plane, "POST", PATHS["ServiceAccount"], tenant).code == 201
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    roles = f"/apis/{GROUP}/v1/namespaces/default"
+    assert request(plane, "POST", f"{roles}/roles", {"metadata": {"name": "all"}, "rules": rules}).code == 201
+    binding = {
+        "metadata": {"name": "all"},
+        "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "all"},
+        "subjects": [{"kind": "ServiceAccount", "name": "tenant", "namespace": SYSTEM}],
+    }
+    assert request(plane, "POST", f"{roles}/rolebindings", binding).code == 201
+    path = cluster.path("workloadexposures", "mine", "status")
+
+    def publish(account: str) -> Answer:
+        status = {"status": {"exposures": [{"url": f"https://{account}.example.com"}]}}
+        return send_as(plane, token(plane, account), "PATCH", path, status, MERGE)
+
+    eventually(lambda: publish("ecs").code == 200, "the runtime of the class publishes")
+    eventually(lambda: "the right to publish" in publish("tenant").body.get("message", ""), "the tenant is refused")
+    refused = publish("nomad")
+    assert (refused.code, "the right to publish" in refused.body["message"]) == (422, True)
+    found = request(plane, "GET", cluster.path("workloadexposures", "mine")).body["status"]["exposures"]
+    assert found == [{"url": "https://ecs.example.com"}]

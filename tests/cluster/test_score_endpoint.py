@@ -16,6 +16,7 @@ from tests.cluster.requests import install, request
 from tests.cluster.score_operator import Cluster, Running, running, truthful
 
 URL = "https://app.example.com"
+TIME = "2026-01-01T00:00:00Z"
 PORTS = {"ports": [{"port": 80}]}
 
 
@@ -65,9 +66,33 @@ def test_a_new_generation_keeps_the_endpoint_and_is_unknown_until_the_runtime_ha
     cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
     cluster.until_said("Ready", "Unknown")
     assert cluster.endpoint() == URL
+    cluster.publish(published(URL))  # the same words: they were written for this generation
+    cluster.until_said("Ready", "True")
+    assert cluster.endpoint() == URL
     cluster.publish(published("https://new.example.com"))
     cluster.until_endpoint("https://new.example.com")
-    cluster.until_said("Ready", "True")
+
+
+def test_the_conditions_of_an_older_orchestrators_runtime_make_a_workload_ready(cluster: Cluster) -> None:
+    cluster.apply()
+    cluster.until_exposed()
+    ready = {"type": "RuntimeReady", "status": "True", "reason": "Available", "message": "", "lastTransitionTime": TIME}
+    cluster.publish({"exposures": [{"url": URL, "ready": False}], "conditions": [ready]})
+    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+    cluster.publish({"exposures": [{"url": URL, "ready": True}], "conditions": [ready]})
+    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.publish({"conditions": [{**ready, "status": "False", "reason": "DiskFull", "message": "no space"}]})
+    assert cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")["message"] == "DiskFull: no space"
+
+
+@pytest.mark.parametrize("url", ["http://a..b", "javascript:alert(1)", "app.example.com:8080"])
+def test_what_is_no_place_is_not_mirrored_and_named(cluster: Cluster, url: str) -> None:
+    cluster.apply()
+    cluster.until_exposed()
+    cluster.publish(published(url))
+    message = cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")["message"]
+    assert message.startswith("The published URL is not valid: ")
+    assert cluster.endpoint() is None
 
 
 def test_an_answer_for_an_older_generation_is_ignored(cluster: Cluster) -> None:

@@ -121,7 +121,7 @@ def test_a_life_without_trouble_makes_no_event(cluster: Cluster) -> None:
     assert events(cluster) == []
     cluster.publish({"exposures": [{"url": "https://other.example.com"}]})
     cluster.until_endpoint("https://other.example.com")
-    cluster.until(lambda: events(cluster) == ["EndpointChanged"], "a change is told")
+    cluster.until(lambda: events(cluster) == ["EndpointChanged"], "a change is reported")
     described = cluster.plane.kubectl("describe", "workload", "app", "-n", cluster.namespace)
     for words in ("https://other.example.com", "RuntimeReady", "EndpointChanged", "Observed Generation"):
         assert words in described

@@ -104,8 +104,7 @@ REFUSED = {
     "a file that is no base64": (file(binaryContent="???"), "files[0].binaryContent"),
     "a file twice": (container(files=[{"target": "/a", "content": ""}, {"target": "/a", "content": ""}]), "files[1]"),
     "twenty-one files": (container(files=[{"target": f"/{n}", "content": ""} for n in range(21)]), "files"),
-    "a probe of nothing": (probe(), "exactly one of httpGet and exec"),
-    "a probe of both": (probe(exec={"command": ["a"]}, httpGet={"port": 1}), "spec.containers[main].readinessProbe"),
+    "a probe of nothing": (probe(), "at least one of httpGet and exec"),
     "a probe without a port": (probe(httpGet={"path": "/"}), "readinessProbe.httpGet.port"),
     "a probe's port": (probe(httpGet={"port": 0}), "readinessProbe.httpGet.port"),
     "a probe without a command": (probe(exec={"command": []}), "readinessProbe.exec.command"),
@@ -189,7 +188,7 @@ def test_an_exposure_begins_with_no_status_and_takes_what_the_seed_names(
         ({"url": "a:b", "scope": "World"}, "status.exposures[0].scope"),
         ({"url": "a:b", "schemeHint": "http"}, "status.exposures[0].schemeHint"),
         ({"url": "a:b", "priority": "high"}, "status.exposures[0].priority"),
-        ({"url": "a:b", "ready": True}, "unknown field"),
+        ({"url": "a:b", "healthy": True}, "unknown field"),
     ],
 )
 def test_an_entry_is_refused_with_the_name_of_the_field(
@@ -232,4 +231,4 @@ def test_kubectl_shows_the_columns(make: Make, plane: ControlPlane, namespace: s
     table = plane.kubectl("get", "wl", f"-n{namespace}").splitlines()
     assert table[0].split() == ["NAME", "READY", "ENDPOINT", "CLAIMS", "AGE"]
     assert table[1].split()[:3] == ["app", "Unknown", "https://a.example.com"]
-    assert plane.kubectl("get", "rc,wplan", f"-n{namespace}") == ""
+    assert plane.kubectl("get", "wclaim,wplan", f"-n{namespace}") == ""

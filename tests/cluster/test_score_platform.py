@@ -72,7 +72,7 @@ def test_a_configuration_counts_at_once_and_a_bad_one_never_does(plane: ControlP
         "another runtime is asked",
     )
     configure(plane, "spec: {profiles: []}")
-    cluster.until(lambda: "ConfigInvalid" in told(plane), "the mistake is told")
+    cluster.until(lambda: "ConfigInvalid" in told(plane), "the mistake is reported")
     cluster.apply("later")
     assert cluster.until_exposed(name="later")["spec"]["runtimeClass"] == "ecs"
 

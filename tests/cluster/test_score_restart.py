@@ -1,4 +1,4 @@
-"""The Score family stops and starts again: nothing is un-said, and nothing is written."""
+"""The Score family stops and starts again: no status is withdrawn, and nothing is written."""
 
 from __future__ import annotations
 

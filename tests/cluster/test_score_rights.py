@@ -96,7 +96,7 @@ class Life(Kubernetes):
         self.until(so, "the present generation is rendered")
 
     def stray(self, path: str, body: dict[str, Any], labels: dict[str, str]) -> None:
-        """Something with our marks that nobody wants: it goes."""
+        """An object with our marks that has no owner is deleted."""
         metadata = {**body.get("metadata", {}), "name": "stray", "labels": {**PART_OF, **labels}}
         self.make(path, {**body, "metadata": metadata})
         self.until(lambda: not self.object(f"{path}/stray"), f"the stray of {path} is gone")
@@ -128,7 +128,7 @@ def live(plane: ControlPlane, life: Life) -> None:
     outputs = "core:configmaps/app.hello.outputs"
     life.until(lambda: life.object(outputs)["data"]["word"] == "good day you", "other outputs")
     main = {"image": "nginx:2", "files": [{"target": "/etc/a", "content": "two"}]}
-    others = {"disk": {"params": {"size": "2Gi"}}, "way": {"params": {"host": "b.example.com"}}}
+    others = {"disk": {"params": {"size": "2Gi"}}, "way": {"params": {"host": "b.example.com", "port": "web"}}}
     ports = [{"name": "web", "port": 8080}]
     life.edit({"spec": {"containers": {"main": main}, "service": {"ports": ports}, "resources": others}})
     life.generation_is_rendered()

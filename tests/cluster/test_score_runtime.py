@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from seamark.families.score.family import CRDS, SCORE
+from seamark.families.score.family import CRDS
 from seamark_cluster.real.plane import ControlPlane
 from tests.cluster.requests import install, request
-from tests.cluster.score_kubernetes import Kubernetes
+from tests.cluster.score_kubernetes import Kubernetes, Listening
 from tests.cluster.score_operator import Running, running, truthful
 
 MAIN: dict[str, Any] = {
@@ -27,12 +27,14 @@ MAIN: dict[str, Any] = {
 WEB = {"ports": [{"name": "web", "port": 80, "targetPort": 8080}]}
 
 
+LISTENING = Listening()
+
+
 @pytest.fixture(scope="module")
 def at_work(control_plane: ControlPlane) -> Iterator[Running]:
     for crd in CRDS:
         install(control_plane, crd)
-    controllers = tuple(one for part in SCORE for one in part.controllers())
-    with running(control_plane, controllers) as operator:
+    with running(control_plane, LISTENING.controllers()) as operator:
         yield operator
 
 
@@ -54,9 +56,24 @@ def test_a_workload_runs_is_published_and_falls_ill_and_recovers(cluster: Kubern
     cluster.until_said("Ready", "True", "Succeeded")
     cluster.pods_are("False")
     told = cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")
-    assert "0 of 1 replicas are available" in told["message"]
+    assert "No replica is available" in told["message"]
     cluster.until_said("Ready", "False", "RuntimeDegraded")
     cluster.pods_are("True")
+    cluster.until_said("Ready", "True", "Succeeded")
+
+
+def test_a_workload_is_not_ready_while_nobody_listens_at_its_port(cluster: Kubernetes) -> None:
+    LISTENING.refused = True
+    try:
+        cluster.apply(containers={"main": MAIN}, service=WEB)
+        cluster.pods_are("True")
+        refused = cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+        assert refused["message"] == "Connections to port 8080 are refused"
+        assert cluster.runtime_said("Available")["status"] == "True"
+        assert cluster.runtime_said("Reachable")["reason"] == "Refused"
+        assert cluster.said("Ready")["status"] == "False"
+    finally:
+        LISTENING.refused = False
     cluster.until_said("Ready", "True", "Succeeded")
 
 
@@ -111,3 +128,17 @@ def test_a_deleted_workload_takes_everything_with_it_and_a_deleted_exposure_noth
     cluster.delete("workloads")
     made = ("apps:deployments/app", "core:services/app", "core:configmaps/app.main.files")
     cluster.until(lambda: not any(cluster.object(path) for path in made), "all of it is gone")
+
+
+def test_a_service_has_the_name_and_the_annotations_that_were_wanted(cluster: Kubernetes) -> None:
+    annotations = {"k8s.score.dev/service-name": "shop", "example.com/team": "north"}
+    cluster.apply(annotations=annotations, containers={"main": MAIN}, service=WEB)
+    cluster.pods_are("True")
+    cluster.until_endpoint(f"http://shop.{cluster.namespace}.svc.cluster.local:80")
+    cluster.until_said("Ready", "True", "Succeeded")
+    assert cluster.object("core:services/app") == {}
+    assert cluster.object("core:services/shop")["metadata"]["annotations"]["example.com/team"] == "north"
+    assert cluster.pods()[0]["metadata"]["annotations"]["example.com/team"] == "north"
+    cluster.edit({"metadata": {"annotations": {"k8s.score.dev/service-name": None}}})
+    cluster.until_endpoint(url(cluster))
+    cluster.until(lambda: cluster.object("core:services/shop") == {}, "the former Service is gone")

@@ -18,7 +18,7 @@ from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.score.family import CRDS, runtime_controllers, without_runtime
 from seamark.families.score.model.options import Options
 from seamark.families.score.remote import answers
-from seamark.families.score.workloadexposure.state import Lookup, Probe
+from seamark.families.score.workloadexposure.state import Dial, Lookup, Probe
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime.errors import Retry
 from seamark_runtime.resolver import Resolver
@@ -31,7 +31,9 @@ TIME = "2026-01-01T00:00:00Z"
 KNOWN: set[str] = set()  # host names that have an address
 
 
-async def attempt(action: Probe | Lookup) -> bool:
+async def attempt(action: Probe | Lookup | Dial) -> bool:
+    if isinstance(action, Dial):
+        return True
     if isinstance(action, Probe):
         return await answers(action) if action.host.startswith("127.") else True
     if action.host not in KNOWN:
@@ -45,7 +47,7 @@ def at_work(control_plane: ControlPlane) -> Iterator[Running]:
     for crd in (*CRDS, DNS_ENDPOINT):
         install(control_plane, crd)
     with running(
-        control_plane, (*without_runtime(), *runtime_controllers(Options(), Resolver(), attempt=attempt))
+        control_plane, (*without_runtime(), *runtime_controllers(Options(inside=True), Resolver(), attempt=attempt))
     ) as operator:
         yield operator
 

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from seamark.cli.score import app
 from seamark.families.score.family import CRDS, Attempt, runtime_controllers, without_runtime
 from seamark.families.score.model.options import Options
-from seamark.families.score.remote import answers
-from seamark.families.score.workloadexposure.state import Lookup, Probe
+from seamark.families.score.remote import accepts, answers
+from seamark.families.score.workloadexposure.state import Dial, Lookup, Probe
 from seamark_runtime.resolver import Resolver
 from tests.cluster.kubelet_machine import ECHO, Machine, killed_again_and_again, python, running_machine
 from tests.cluster.requests import install
@@ -44,7 +44,9 @@ def machine() -> Iterator[Machine]:
 def attempts(machine: Machine) -> Attempt:
     """Real attempts. The cluster's DNS is for Pods, and this is none: the API server tells what it would say."""
 
-    async def attempt(action: Probe | Lookup) -> bool:
+    async def attempt(action: Probe | Lookup | Dial) -> bool:
+        if isinstance(action, Dial):
+            return await accepts(action)
         assert isinstance(action, Probe)
         name, namespace, *_ = action.host.split(".")
         service = await asyncio.to_thread(machine.get, f"/api/v1/namespaces/{namespace}/services/{name}")

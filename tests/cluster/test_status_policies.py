@@ -1,4 +1,4 @@
-"""What we say in a status nobody else can change, not even with the right to write it: ValidatingAdmissionPolicies.
+"""No other writer can change our status fields, not even with the right to write them: ValidatingAdmissionPolicies.
 
 They are generated from the declarations (`seamark policies`), and tried on a real API server.
 """

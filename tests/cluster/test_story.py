@@ -1,7 +1,7 @@
 """The story: one Score file, and a URL that answers; each hop in between broken and mended.
 
 `seamark dev` with its embedded cluster, Pods that are processes, Envoy, the edge, an agent, a forwarder and a name
-server. Everything is real but the name server's will: it refuses what it is told to.
+server. Everything is real but the name server's will: it refuses what the test chooses.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def tale(story: Story) -> None:
     eventually(lambda: len(story.all("agentendpoint")) == 1, "the edge is asked for an address", PATIENCE)
     service, endpoint = story.balanced()
     story.until_true(service, endpoint)
-    eventually(lambda: story.blamed() == {}, "nobody is to blame", PATIENCE)
+    eventually(lambda: story.blamed() == {}, "there is no broken hop", PATIENCE)
 
     agent = ("-n", "seamark-system", "scale", "deployment/seamark-agent")
     story.kubectl(*agent, "--replicas=0")
@@ -226,7 +226,7 @@ def tale(story: Story) -> None:
     story.kubectl("patch", "httproute", "story.way", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     story.until_true(service, endpoint)  # it is made anew
     said = " ".join(f"{what.replace(' ', '_')}_s={value:.1f}" for what, value in story.seconds.items())
-    print(f"story: {said}")  # noqa: T201  # how many seconds it took to be told
+    print(f"story: {said}")  # noqa: T201  # how many seconds the report took
 
 
 def test_one_score_file_becomes_a_url_that_answers_and_every_broken_hop_is_told(tmp_path: Path) -> None:

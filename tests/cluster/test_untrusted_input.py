@@ -1,4 +1,4 @@
-"""One tenant's objects on a real API server: what they name, nest and count reaches nobody else, and ends nothing."""
+"""One tenant's objects on a real API server: what they name, nest and count affects no other tenant."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from seamark.families.gateway.model.options import Options
 from seamark.families.loadbalancer.family import CRDS
 from seamark.families.loadbalancer.family import controllers as loadbalancer
 from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
-from seamark.providers.dns.memory import MemoryProvider
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.real.plane import ControlPlane
-from seamark_edge.api.ngrok import AgentEndpoint, NgrokTrafficPolicy
+from seamark_edge.api.ngrok import AgentEndpoint, CloudEndpoint, NgrokTrafficPolicy
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from seamark_runtime.api.core import Secret
-from seamark_runtime.api.gateway import Gateway
+from seamark_runtime.api.gateway import Gateway, ReferenceGrant
 from seamark_runtime.api.meta import Resource
 from seamark_runtime.controller import Declaration
+from tests.answering import AnsweringMemory
 from tests.cluster.gateway_operator import prepare
 from tests.cluster.requests import eventually, install, request
 from tests.cluster.rights import OPERATOR
@@ -49,8 +49,8 @@ def declared(plane: MemoryDataPlane) -> tuple[Declaration, ...]:
     rules = Rules(zones=(ZONE,), owner="me", types=frozenset(("A", "MX")))
     return (
         *gateway(Options(addresses=("192.0.2.0/24",), counting=0.2), plane),
-        *dns(DnsOptions(rules, TIMING), MemoryProvider((ZONE,))),
-        *loadbalancer(LoadBalancerOptions(), memory_edge()),
+        *dns(DnsOptions(rules, TIMING), AnsweringMemory((ZONE,))),
+        *loadbalancer(LoadBalancerOptions(), memory_edge(reachable=True)),
     )
 
 
@@ -64,13 +64,19 @@ class Tenants:
         head = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}}
         raw = spec if isinstance(spec, bytes) else json.dumps(spec).encode()
         body = json.dumps(head).encode()[:-1] + b',"spec":' + raw + b"}"
+        self._send("POST", resource.path(self.hostile), body, "application/json", 201)
+
+    def patch(self, resource: Resource, name: str, change: bytes) -> None:
+        self._send("PATCH", resource.path(self.hostile, name), change, "application/merge-patch+json", 200)
+
+    def _send(self, method: str, path: str, body: bytes, media: str, expected: int) -> None:
         trust = ssl.create_default_context(cafile=str(self.plane.ca))
         connection = http.client.HTTPSConnection(urlsplit(self.plane.url).netloc, timeout=30, context=trust)
-        headers = {"Authorization": f"Bearer {self.plane.user('admin').token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.plane.user('admin').token}", "Content-Type": media}
         try:
-            connection.request("POST", resource.path(self.hostile), body, headers)
+            connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            assert answer.status == 201, answer.read()
+            assert answer.status == expected, answer.read()
         finally:
             connection.close()
 
@@ -119,7 +125,7 @@ def tenants(control_plane: ControlPlane, namespace: str) -> Iterator[Tenants]:
 
 @pytest.fixture
 def data_plane() -> MemoryDataPlane:
-    return MemoryDataPlane()
+    return MemoryDataPlane(listens=True)
 
 
 @pytest.fixture
@@ -139,7 +145,7 @@ def test_a_certificate_of_another_namespace_is_not_read_by_a_path(tenants: Tenan
         found = tenants.conditions(Gateway.RESOURCE, "thief").get("ResolvedRefs", {})
         return found.get("status") == "False" and "valid name" in found["message"]
 
-    eventually(refused, "the Gateway says what is wrong with the name")
+    eventually(refused, "the Gateway reports what is wrong with the name")
     tenants.gateway("other", "not-there")
     eventually(lambda: tenants.hostile in tenants.read_secrets(), "the tenant's own Secrets are asked for")
     assert tenants.victim not in tenants.read_secrets()
@@ -171,6 +177,23 @@ def test_a_policy_nested_too_deep_says_so_and_the_others_are_served(
         eventually(lambda: len(_broken(again)) == 1, "what is gone is not broken any more")
 
 
+def test_an_object_that_becomes_unreadable_is_released_when_it_is_deleted(tenants: Tenants, operator: Running) -> None:
+    resource = CloudEndpoint.RESOURCE
+    path = resource.path(tenants.hostile, "kept")
+    tenants.make(resource, "kept", {"url": "https://kept.example.test", "trafficPolicy": {"inline": {}}})
+    eventually(lambda: _finalizers(tenants.plane, path) != [], "the endpoint has our finalizer")
+    tenants.patch(resource, "kept", b'{"spec":{"trafficPolicy":{"inline":' + NESTED + b"}}}")
+    eventually(lambda: "Unreadable" in tenants.events("kept"), "the endpoint reports that it can't be read")
+    request(tenants.plane, "DELETE", path)
+    eventually(lambda: request(tenants.plane, "GET", path).code == 404, "the endpoint is gone")
+    assert _broken(operator) == []
+    assert operator.operator.missing() == []
+
+
+def _finalizers(plane: ControlPlane, path: str) -> list[str]:
+    return list(request(plane, "GET", path).body["metadata"].get("finalizers") or ())
+
+
 def _status(tenants: Tenants, name: str) -> str:
     return str(tenants.conditions(Gateway.RESOURCE, name).get("Accepted", {}).get("status", ""))
 
@@ -192,8 +215,8 @@ def test_a_preference_of_thousands_of_digits_is_told_and_ends_nothing(tenants: T
         return str(tenants.conditions(DNSEndpoint.RESOURCE, name).get("Ready", {}).get("status", ""))
 
     eventually(lambda: ready("good") == "True", "others are served")
-    eventually(lambda: ready("huge") == "False", "the endpoint says what is wrong")
-    eventually(lambda: ready("long") == "False", "the endpoint says what is wrong")
+    eventually(lambda: ready("huge") == "False", "the endpoint reports what is wrong")
+    eventually(lambda: ready("long") == "False", "the endpoint reports what is wrong")
     assert "at most 2048" in tenants.conditions(DNSEndpoint.RESOURCE, "huge")["Ready"]["message"]
     assert "0 to 65535" in tenants.conditions(DNSEndpoint.RESOURCE, "long")["Ready"]["message"]
     assert operator.operator.missing() == []
@@ -208,4 +231,36 @@ def test_a_control_character_does_not_keep_a_status_from_being_written(tenants: 
     def ready() -> str:
         return str(tenants.conditions(DNSEndpoint.RESOURCE, "controls").get("Ready", {}).get("status", ""))
 
-    eventually(lambda: ready() == "False", "the endpoint says what is wrong")
+    eventually(lambda: ready() == "False", "the endpoint reports what is wrong")
+
+
+def test_a_forward_to_the_endpoint_of_another_namespace_takes_a_grant_there(
+    tenants: Tenants, operator: Running
+) -> None:
+    url = f"tcp://{tenants.victim}.internal:5432"
+    theirs = {"url": url, "upstream": {"url": "tcp://db:5432"}}
+    body = {"metadata": {"name": "db"}, "spec": theirs}
+    head = {"apiVersion": AgentEndpoint.RESOURCE.api_version, "kind": "AgentEndpoint"}
+    path = AgentEndpoint.RESOURCE.path(tenants.victim)
+    assert request(tenants.plane, "POST", path, {**head, **body}).code == 201
+    forward = {"on_tcp_connect": [{"actions": [{"type": "forward-internal", "config": {"url": url}}]}]}
+    spec = {"url": "https://front.example.test", "trafficPolicy": {"inline": forward}}
+    tenants.make(CloudEndpoint.RESOURCE, "front", spec)
+
+    def created() -> str:
+        found = tenants.conditions(CloudEndpoint.RESOURCE, "front").get("CloudEndpointCreated", {})
+        return str(found.get("reason", ""))
+
+    eventually(lambda: created() == "ForwardNotAllowed", "the endpoint reports that its forward is not allowed")
+    group = CloudEndpoint.RESOURCE.group
+    from_ = {"group": group, "kind": "CloudEndpoint", "namespace": tenants.hostile}
+    grant = {"from": [from_], "to": [{"group": group, "kind": "AgentEndpoint"}]}
+    head = {"apiVersion": ReferenceGrant.RESOURCE.api_version, "kind": "ReferenceGrant"}
+    body = {"metadata": {"name": "for-them"}, "spec": grant}
+    path = ReferenceGrant.RESOURCE.path(tenants.victim)
+    assert request(tenants.plane, "POST", path, {**head, **body}).code == 201
+    eventually(lambda: created() == "CloudEndpointCreated", "with the grant the edge has it")
+    request(tenants.plane, "DELETE", ReferenceGrant.RESOURCE.path(tenants.victim, "for-them"))
+    eventually(lambda: created() == "ForwardNotAllowed", "without the grant it is closed again")
+    request(tenants.plane, "DELETE", CloudEndpoint.RESOURCE.path(tenants.hostile, "front"))
+    assert operator.operator.missing() == []

@@ -48,6 +48,7 @@ class Shell:
         (programs / "kubectl").symlink_to(find().kubectl)
         path = os.pathsep.join([str(programs), environment.get("PATH", os.environ["PATH"]), "/usr/sbin"])
         given = {"HOME": str(directory), "XDG_CACHE_HOME": str(cache_root().parent), "COLUMNS": "200"}
+        given["SEAMARK_GATEWAY_STATE"] = "none"  # nothing that a page starts outlives it
         self._shell = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=directory,
@@ -90,7 +91,7 @@ class Shell:
         return int(done.read_text()), out.read_text(errors="replace")
 
     def _leave_running(self, command: Command, text: str) -> None:
-        """Until it has said what the page shows, or anything; whoever gives up says so in a line of ours."""
+        """Until its output is what the page shows, or anything; a time-out is reported in a line of ours."""
         out, _ = self._files()
         script = out.with_suffix(".sh")
         script.write_text(text.rstrip().removesuffix("&"))
@@ -121,7 +122,7 @@ class Shell:
             time.sleep(0.02)
 
     def close(self) -> None:
-        """The shell ends what it has left running; who does not heed is killed. Nothing stays."""
+        """The shell ends what it has left running; a process that ignores it is killed. Nothing stays."""
         assert self._shell.stdin is not None
         self._shell.stdin.close()
         self._shell.wait(60)

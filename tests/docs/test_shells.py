@@ -54,7 +54,7 @@ def test_fish_completes(line: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", LINES)
 def test_zsh_completes(line: str, tmp_path: Path) -> None:
-    """Zsh's own part, the menu, is played: what it would be given is what counts."""
+    """Zsh's own part, the menu, is faked: the candidates that it would get count."""
     asking = ZSH.replace("SCRIPT", str(script("zsh", tmp_path))).replace("WORDS", line)
     done = subprocess.run([program("zsh"), "-f", "-c", asking], capture_output=True, text=True, check=True)
     assert [one for one in done.stdout.splitlines() if one.startswith(line.rsplit(maxsplit=1)[-1])] == LINES[line]

@@ -1,6 +1,6 @@
 """What a page takes for granted: a cluster that the kubeconfig names, a name server, an edge.
 
-Each is real, on this machine. It gives the words of the page that stand for it here, as (on the page, here).
+Each is real, on this machine. It gives the texts of the page that are replaced here, as (on the page, here).
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def test_of_an_official_agent_the_edge_shows_what_it_saw(edge: RunningEdge, agen
         assert (upstream_of(edge, url) or {})["reachable"] is True
 
     def ends_unanswered() -> bool:
-        with dial(url) as client, suppress(ConnectionResetError):
+        with suppress(ConnectionResetError), dial(url) as client:
             client.sendall(b"x")
             client.recv(10)
         return (upstream_of(edge, url) or {}).get("reachable") is False

@@ -10,10 +10,12 @@ from tests.hostile.bases import Base, all_fields, base_for, value_at
 from tests.hostile.client import Client, Json
 from tests.hostile.client import Place as Api
 from tests.hostile.corpus import Entry, chosen
+from tests.hostile.documents import nested
 from tests.hostile.metadata import forged, metadata_fields
 from tests.hostile.schema import Field, Path, Place, changed, locate
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+LEVELS = 1_200  # of nesting: the API server takes it, and Seamark can't read it
 LEFT_OUT = {
     "GatewayClass": "cluster-scoped: no tenant may write it",
 }
@@ -30,6 +32,7 @@ class Case:
     place: Place | None = None  # where the value goes; None: the base is hostile as it is
     after: tuple[Json, ...] = ()  # patches to send once the object is spoken of
     forbidden: bool = False  # a good status means that something was crossed
+    reason: str = ""  # a status without a condition of this reason means that something was crossed
     must: bool = False  # one of the known instances: always run
     label: str = ""
 
@@ -86,7 +89,10 @@ async def _plural(client: Client, kind: str, version: str) -> str:
 async def schemas(client: Client, bases: Mapping[str, list[Base]]) -> dict[str, tuple[Json, Json]]:
     """By kind: its schema and what it refers to, from the definitions and from what the API server publishes."""
     found: dict[str, tuple[Json, Json]] = {}
-    for definition in (await client.ask("GET", DEFINITIONS)).body["items"]:
+    definitions = (await client.ask("GET", DEFINITIONS)).body["items"]
+    if forgotten := untried((definition["spec"]["names"]["kind"] for definition in definitions), bases):
+        raise AssertionError(f"no manifest for {', '.join(forgotten)}, and no reason to leave it out")
+    for definition in definitions:
         spec = definition["spec"]
         kind = spec["names"]["kind"]
         for version in spec["versions"]:
@@ -99,6 +105,11 @@ async def schemas(client: Client, bases: Mapping[str, list[Base]]) -> dict[str, 
             parts = (await client.ask("GET", f"/openapi/v3/{root}")).body["components"]["schemas"]
             found[kind] = (next(one for one in parts.values() if _is(one, kind)), parts)
     return found
+
+
+def untried(kinds: Iterable[str], bases: Iterable[str]) -> list[str]:
+    """Kinds that the cluster serves, and that are neither tried nor left out for a reason."""
+    return sorted(set(kinds) - set(bases) - set(LEFT_OUT))
 
 
 def _is(schema: Json, kind: str) -> bool:
@@ -121,7 +132,19 @@ def planned(
     plan.fields += metadata_fields(kinds)
     by_field = [_cases(plan, one, bases[one.kind], per_group, seed) for one in plan.fields]
     plan.cases = [case for column in zip_longest(*by_field) for case in column if case is not None]
+    plan.cases += [update for one in plan.fields if one.type == "any" for update in _update(one, bases[one.kind])]
     return plan
+
+
+def _update(one: Field, bases: list[Base]) -> list[Case]:
+    """A valid object that becomes unreadable after it was served, and is deleted then."""
+    base = base_for(one, bases)
+    place = locate(base.object, one.path) if base is not None else None
+    if base is None or place is None:
+        return []
+    spec = str(place[0])
+    patch = {spec: changed(base.object, place, nested(LEVELS))[spec]}
+    return [Case(one.kind, one.path, Entry("update", f"deep-{LEVELS}", None), base, after=(patch,))]
 
 
 def _cases(plan: Plan, one: Field, bases: list[Base], per_group: int, seed: int) -> list[Case]:

@@ -81,9 +81,9 @@ def shallow(text: bytes, deepest: int = DEEPEST) -> bytes:
 class Client:
     """Requests as one user."""
 
-    def __init__(self, url: str, ca: Path, token: str) -> None:
+    def __init__(self, url: str, ca: Path | None, token: str) -> None:
         self._url = url
-        self._trust = ssl.create_default_context(cafile=str(ca))
+        self._trust = ssl.create_default_context(cafile=ca)
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._session: aiohttp.ClientSession
 
@@ -106,7 +106,7 @@ class Client:
                 return Answer(response.status, {"message": text.decode(errors="replace")})
 
     async def lines(self, path: str) -> AsyncIterator[bytes]:
-        """A watch, a line at a time, however long."""
+        """A watch or another stream, a line at a time, however long."""
         timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
         async with self._session.get(self._url + path, timeout=timeout) as response:
             rest = bytearray()
@@ -132,6 +132,7 @@ class Watching:
         self._inspect = inspect
         self._objects: dict[Key, Json] = {}
         self._events: dict[Key, list[str]] = {}
+        self._deleted: set[Key] = set()  # also those that came and went between two looks
         self._changed: dict[str, asyncio.Event] = {}  # by name
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -146,6 +147,10 @@ class Watching:
     def get(self, kind: str, name: str) -> Json | None:
         return self._objects.get((kind, name))
 
+    def deleted(self, kind: str, name: str) -> bool:
+        """Whether it was there and is not any more."""
+        return (kind, name) in self._deleted
+
     def events(self, kind: str, name: str) -> list[str]:
         """The reasons of Seamark's events about an object."""
         return self._events.get((kind, name), [])
@@ -155,6 +160,7 @@ class Watching:
 
     def forget(self, name: str) -> None:
         self._changed.pop(name, None)
+        self._deleted = {key for key in self._deleted if key[1] != name}
         for key in [key for key in self._events if key[1] == name]:
             del self._events[key]
 
@@ -192,6 +198,7 @@ class Watching:
             name = str(about.get("name"))
         elif change.get("type") == "DELETED":
             self._objects.pop((place.kind, name), None)
+            self._deleted.add((place.kind, name))
         elif change.get("type") in ("ADDED", "MODIFIED"):
             self._inspect(place.kind, name, line)
             self._objects[(place.kind, name)] = {"metadata": obj.get("metadata"), "status": obj.get("status")}

@@ -17,6 +17,7 @@ NGROK, SCORE = "ngrok.k8s.ngrok.com/v1alpha1", "score.dev/v1b1"
 GATEWAY, DNS = "gateway.networking.k8s.io/v1", "externaldns.k8s.io/v1alpha1"
 SECRET = f"../../{CANARY}/secrets/{CANARY_TLS}"
 WORDS = f"../../{CANARY}/secrets/{CANARY_WORDS}"
+DEEPER = {"spec": {"trafficPolicy": {"inline": {"on_tcp_connect": nested(1_200)}}}}  # a patch
 POOL = 24  # endpoints that forward to each other
 
 
@@ -95,6 +96,40 @@ def places() -> list[Case]:
     ]
 
 
+def leading(name: str, address: str, family: str = "IPv6") -> Case:
+    """A Service of the tenant's own, whose endpoint is where no tenant may lead anybody."""
+    slice_ = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "{name}", "labels": {"kubernetes.io/service-name": "{name}"}},
+        "addressType": family,
+        "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+        "ports": [{"name": "web", "port": 80, "protocol": "TCP"}],
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "{name}"},
+        "spec": {"ports": [{"name": "web", "port": 80}]},
+    }
+    spec = {
+        "parentRefs": [{"name": "front", "sectionName": "http"}],
+        "hostnames": ["{name}.hostile.example.com"],
+        "rules": [{"backendRefs": [{"name": "{name}", "port": 80}]}],
+    }
+    route = {"apiVersion": GATEWAY, "kind": "HTTPRoute", "metadata": {"name": "{name}"}, "spec": spec}
+    return Case(
+        "EndpointSlice",
+        ("endpoints",),
+        Entry("instance", f"endpoint-{name}", None),
+        Base(slice_, (service, route), "HTTPRoute"),
+        forbidden=True,
+        reason="AddressNotAllowed",
+        must=True,
+        label="(instance)",
+    )
+
+
 def forgeries(api: str) -> tuple[Json, ...]:
     """Forged entries: another writer of the status, three times."""
     times = [f"2030-01-01T00:00:0{number}Z" for number in range(3)]
@@ -146,6 +181,8 @@ def known(canary_gateway: str) -> list[Case]:
             "Workload",
             workload({}, resources={"a": {"type": "dns", "params": {"a": nested(1_200)}}}),
         ),
+        instance("becomes-nested", NGROK, "CloudEndpoint", policed(when("true")), after=(DEEPER,)),
+        instance("becomes-nested", NGROK, "AgentEndpoint", upstream("tcp://web:80"), after=(DEEPER,)),
         instance("nested-traffic", "gateway.kgateway.dev/v1alpha1", "TrafficPolicy", {"targetRefs": nested(1_200)}),
         instance("preference-5000", DNS, "DNSEndpoint", records("MX", f"{DIGITS * 5000} mail.example.net")),
         instance("preference-400", DNS, "DNSEndpoint", records("MX", f"{DIGITS * 400} mail.example.net")),
@@ -165,7 +202,14 @@ def known(canary_gateway: str) -> list[Case]:
         instance("many-expressions", NGROK, "CloudEndpoint", policed(when(*["conn.client_port > 0"] * 1_500))),
         instance("broken-certificate", NGROK, "CloudEndpoint", policed(terminate)),
         instance("pool-of-pools", NGROK, "CloudEndpoint", policed(when("true")), *pool()),
-        instance("forward-to-canary", NGROK, "CloudEndpoint", policed(forward)),
+        instance("forward-to-canary", NGROK, "CloudEndpoint", policed(forward), forbidden=True),
+        instance(
+            "forward-to-canary",
+            NGROK,
+            "AgentEndpoint",
+            {**upstream("tcp://web:80"), "trafficPolicy": {"inline": forward}},
+            forbidden=True,
+        ),
         instance("aliases", NGROK, "NgrokTrafficPolicy", {"policy": {"text": bomb()}}),
         instance("upstream-elsewhere", NGROK, "AgentEndpoint", upstream(f"http://web.{CANARY}:80"), forbidden=True),
         instance(
@@ -181,6 +225,11 @@ def known(canary_gateway: str) -> list[Case]:
             "upstream-mapped", NGROK, "AgentEndpoint", upstream("tcp://[::ffff:169.254.169.254]:80"), forbidden=True
         ),
         *places(),
+        leading("nat64", "64:ff9b::a9fe:a9fe"),
+        leading("6to4", "2002:a9fe:a9fe::"),
+        leading("metadata-6", "fd00:ec2::254"),
+        leading("metadata", "100.100.100.200", "IPv4"),
+        leading("metadata-of-azure", "168.63.129.16", "IPv4"),
         instance("address-of-canary", GATEWAY, "Gateway", static, route, forbidden=True),
         instance("memory", SCORE, "Workload", workload({"resources": {"limits": {"memory": "1e30"}}})),
         instance("memory-digits", SCORE, "Workload", workload({"resources": {"limits": {"memory": DIGITS * 400}}})),

@@ -55,7 +55,6 @@ ANNOTATIONS: dict[str, tuple[str, ...]] = {
     "TCPRoute": NAMED[:4],
     "Workload": SCORE,
     "WorkloadPlan": (*SCORE, "score.dev/files"),
-    "WorkloadExposure": ("score.dev/status-before",),
     "ResourceClaim": ("score.dev/deprovision-policy",),
     "Greeting": ("sample.seamark.dev/posted-on",),
     "DNSEndpoint": ("externaldns.k8s.io/zones",),

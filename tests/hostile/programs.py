@@ -26,6 +26,7 @@ class Program:
     command: list[str]
     environment: Mapping[str, str]
     log: Path
+    metrics: str = ""  # HOST:PORT of its /metrics
     process: subprocess.Popen[bytes] | None = None
     _read: int = field(default=0)
 
@@ -111,30 +112,20 @@ def python(code: str, *arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Loop:
-    """What the operator says of its event loop: the longest piece of work, in ms, and by which measurement."""
+    """What a process says of its event loop: for how long it was held, in ms; None if it does not measure that."""
 
-    block_ms: float = 0.0
-    source: str = "none"
+    block_ms: float | None = None
     crashed: float = 0.0  # reconciles that ended with an exception
 
 
-LONGEST = "seamark_loop_longest_block_seconds"
-LAG = re.compile(r'^seamark_loop_lag_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
-GAUGE = re.compile(rf"^{LONGEST}(?:\{{[^}}]*\}})? ([0-9.e+-]+)$", re.MULTILINE)
+GAUGE = re.compile(r"^seamark_loop_longest_block_seconds ([0-9.e+-]+)$", re.MULTILINE)
 CRASHED = re.compile(r'^seamark_reconcile_outcomes_total\{[^}]*outcome="crashed"[^}]*\} ([0-9.e+]+)$', re.MULTILINE)
 
 
 def loop_of(text: str) -> Loop:
-    """From the text of /metrics. The gauge is CPU time of one step; without it, the bucket of the greatest lag."""
-    crashed = sum(map(float, CRASHED.findall(text)))
-    if found := GAUGE.findall(text):
-        return Loop(max(map(float, found)) * 1000, LONGEST, crashed)
-    before, worst = 0.0, 0.0
-    for bound, count in LAG.findall(text):
-        if float(count) > before:
-            worst = float(bound)
-        before = float(count)
-    return Loop(worst * 1000, "seamark_loop_lag_seconds (upper bound of the bucket; other load counts, too)", crashed)
+    """From the text of /metrics."""
+    found = GAUGE.search(text)
+    return Loop(float(found[1]) * 1000 if found else None, sum(map(float, CRASHED.findall(text))))
 
 
 def scraped(address: str, timeout: float = 3.0) -> str:

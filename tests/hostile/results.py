@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tests.hostile.cases import Case
-from tests.hostile.verdict import Outcome
+from tests.hostile.schema import Field, Path
+from tests.hostile.verdict import UNREPORTED, Outcome
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,18 @@ Shown = tuple[str, str]  # a kind, and the kind beside it that shows what came o
 
 def shown(case: Case) -> Shown:
     return case.kind, case.base.shown_by
+
+
+def judged_fields(fields: Iterable[Field], results: Iterable[Result]) -> tuple[set[tuple[str, Path]], Counter[str]]:
+    """The fields with a case of which something follows, and by kind how many can have none: nothing is reported about
+    a valid object of that kind, so a case says something only where it is refused or reported."""
+    judged = {
+        (result.case.kind, result.case.path)
+        for result in results
+        if not result.case.must and not (result.case.kind in UNREPORTED and result.outcome is Outcome.UNUSED)
+    }
+    known = {(field.kind, field.path) for field in fields}
+    return known & judged, Counter(kind for kind, _ in known - judged if kind in UNREPORTED)
 
 
 @dataclass

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +20,13 @@ from tests.hostile.cases import Case, Plan, api_places, baseline, fast, planned,
 from tests.hostile.client import Client
 from tests.hostile.instances import known
 from tests.hostile.known_names import CANARY, HOSTILE
+from tests.hostile.observers import ConsoleReader, Metrics
 from tests.hostile.plants import PLANTS
-from tests.hostile.programs import Loop, Program, loop_of, scraped
-from tests.hostile.report import BLOCK_MS, Report
-from tests.hostile.results import shown
-from tests.hostile.verdict import Outcome, stalled_ms
-from tests.hostile.world import HEALTH, World, address, fronts, gateway, world
+from tests.hostile.programs import Program
+from tests.hostile.report import Report
+from tests.hostile.results import judged_fields, shown
+from tests.hostile.verdict import UNREPORTED, Outcome, stalled_ms
+from tests.hostile.world import World, address, fronts, gateway, world
 from tests.soak.world import HOME
 
 KEPT = Path("build-output")
@@ -44,32 +45,6 @@ class Options:
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     plant: str = ""
-
-
-class Metrics:
-    """Reads /metrics again and again; keeps the worst, and what was in flight when it got worse."""
-
-    def __init__(self, flying: Callable[[], list[str]]) -> None:
-        self._flying = flying
-        self.blamed: list[str] = []
-        self.worst = Loop()
-        self.crashed = 0.0
-        self._before = 0.0
-
-    async def run(self) -> None:
-        while True:
-            text = await asyncio.to_thread(scraped, HEALTH)
-            if text:
-                self.heard(loop_of(text))
-            await asyncio.sleep(1)
-
-    def heard(self, loop: Loop) -> None:
-        if loop.block_ms > max(self.worst.block_ms, BLOCK_MS):
-            self.blamed.append(f"the loop was blocked for {loop.block_ms:.0f} ms, with {'; '.join(self._flying())}")
-        if loop.block_ms >= self.worst.block_ms:
-            self.worst = loop
-        self.crashed += max(0.0, loop.crashed - self._before) if loop.crashed >= self._before else loop.crashed
-        self._before = loop.crashed
 
 
 class Run:
@@ -94,12 +69,19 @@ class Run:
             )
             attack = Attack(self._world, tenant, places)
             attack.trials.start()
-            self._metrics = Metrics(lambda: attack.flying)
-            measuring = asyncio.ensure_future(self._metrics.run())
+            self._metrics = Metrics(self._world.programs, lambda: attack.flying)
+            console = ConsoleReader(token, attack.trials.inspect)
+            beside = [asyncio.ensure_future(self._metrics.run())]
+            beside.append(asyncio.ensure_future(console.run()))
             try:
                 await self._phases(attack, plan, bases)
+                await self._metrics.read()  # what came last
+                self._count(attack, plan)
+                if not console.lines:
+                    self._report.crashed.append("the console showed the hostile tenant nothing, not even its own")
             finally:
-                measuring.cancel()
+                for task in beside:
+                    task.cancel()
                 await attack.trials.watching.stop()
         return self._report
 
@@ -129,7 +111,6 @@ class Run:
         await attack.again(DOUBTS)
         attack.tally.stuck = await attack.cleared()
         written_down(attack)
-        self._count(attack, plan)
         samples = [json.loads(line) for line in canary.read_text().splitlines()] if canary.exists() else []
         report.crossed += sorted({f"canary {one['crossed']}: {one['words']}" for one in samples if "crossed" in one})
         report.stalled_ms = stalled_ms(_times(samples, started, until), _times(samples, until, time.time()))
@@ -158,6 +139,9 @@ class Run:
                 poor[str(result.case)] = f"{result.outcome.value}: {result.words}"
             if result.outcome is Outcome.REFUSED:
                 report.crashed.append(f"the base manifest of {result.case.kind} can't be used: {result.words}")
+        for (kind, shower), speaks in sorted(attack.trials.speaks.items()):
+            if not speaks and kind not in UNREPORTED:
+                report.silent.append(f"{kind}: nothing is reported about a valid one ({shower or kind} would show it)")
         report.notes += [f"base {name}: {words[:900]}" for name, words in sorted(poor.items())]
         attack.forget()
 
@@ -171,10 +155,11 @@ class Run:
         report = self._report
         report.count(attack.tally)
         report.kinds, report.fields = len(plan.kinds), len(plan.fields)
-        touched = {(result.case.kind, result.case.path) for result in attack.tally.results if not result.case.must}
-        report.done = len({(field.kind, field.path) for field in plan.fields} & touched)
-        report.left_out = plan.left_out
-        report.loop_block_ms, report.loop_source = self._metrics.worst.block_ms, self._metrics.worst.source
+        done, unjudged = judged_fields(plan.fields, attack.tally.results)
+        report.done, report.unjudged = len(done), sum(unjudged.values())
+        counted = {f"{kind} (what is reported; {unjudged[kind]} fields)": why for kind, why in UNREPORTED.items()}
+        report.left_out = {**plan.left_out, **counted}
+        report.loop_blocks = self._metrics.blocks
         report.notes += [*attack.tally.restarts, *self._metrics.blamed]
         failures = [failure for program in self._world.programs for failure in program.failures()]
         blamed = set()
@@ -246,7 +231,7 @@ def run(options: Options) -> Report:
         with watched_canary(there):
             os.nice(POLITE)
             report = asyncio.run(Run(there, options)())
-        for line in report.lines():  # at once: to end everything takes a while
+        for line in report.lines(whole=not options.fast):  # at once: to end everything takes a while
             print(line, flush=True)  # noqa: T201
     return report
 

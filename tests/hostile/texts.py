@@ -75,6 +75,8 @@ QUADRATIC = {
     "brackets": "(" * MANY,
     "digits-dots": "1." * MANY,
 }
+PIECE = 4_000  # characters of each in the text that has them all: enough for a square to be seen
+QUADRATIC["all"] = " ".join(text[:PIECE] for text in QUADRATIC.values())
 PATTERNS = {
     "nested": "(a+)+$",
     "alternatives": "(a|a)*b",

@@ -9,13 +9,14 @@ import aiohttp
 
 from seamark_cluster.network.closed import NODE
 from tests.hostile import probes
+from tests.hostile.bases import filled
 from tests.hostile.cases import Case
 from tests.hostile.client import MERGE, Answer, Client, Json, Watching
 from tests.hostile.client import Place as Api
 from tests.hostile.documents import encoded
 from tests.hostile.known_names import CANARY_HOST, HOSTILE
 from tests.hostile.results import Result, Shown, shown
-from tests.hostile.verdict import Outcome, Seen, decided, judged, not_ours, spoken
+from tests.hostile.verdict import Outcome, Seen, decided, judged, not_ours, reasons, spoken
 from tests.hostile.world import World, address, fronts, gateway
 
 DEADLINE, QUIET, DECIDE = 12.0, 1.0, 3.0
@@ -32,7 +33,7 @@ class Trials:
         self._client = client
         self._places = places
         self._leaks: dict[str, list[str]] = {}  # by name of the object
-        self.watching = Watching(client, HOSTILE, self._inspect)
+        self.watching = Watching(client, HOSTILE, self.inspect)
         self.speaks: dict[Shown, bool] = {}  # whether something is reported about a base
         self._fronts = [address(gateway(there, *front)) for front in fronts(there)]
         self._front = self._fronts[0]
@@ -40,7 +41,7 @@ class Trials:
     def start(self) -> None:
         self.watching.start(self._places.values())
 
-    def _inspect(self, kind: str, name: str, line: bytes) -> None:
+    def inspect(self, kind: str, name: str, line: bytes) -> None:
         """Every byte that the hostile tenant can read."""
         for text in self._world.markers.texts:
             if text in line:
@@ -74,13 +75,15 @@ class Trials:
         kind = base.shown_by or case.kind
         seen = await self._watched(kind, name, case)
         for patch in case.after:
-            await self._client.ask("PATCH", self._path(kind, name), encoded(patch), MERGE)
+            await self._client.ask("PATCH", self._path(kind, name), encoded(filled(patch, words)), MERGE)
             await asyncio.sleep(1.2)  # times of writers have whole seconds
         leaks = (*self._leaks.pop(name, ()), *await self._served(kind, name, case))
         seen = Seen(answer.code, seen.status, seen.generation, seen.events, leaks, seen.gone)
         speaks = case.entry.group == "base" or self.speaks.get(shown(case), True)
         outcome = judged(seen, case.kind, case.path, case.entry, base_speaks=speaks)
         if case.forbidden and outcome is Outcome.SERVED:
+            outcome = Outcome.CROSSED
+        if case.reason and outcome in (Outcome.SERVED, Outcome.REPORTED) and case.reason not in reasons(seen.status):
             outcome = Outcome.CROSSED
         return Result(case, outcome, "; ".join(leaks) or json.dumps(seen.status)[:400])
 
@@ -89,25 +92,29 @@ class Trials:
             obj = self.watching.get(kind, name) or {}
             return obj.get("status"), int((obj.get("metadata") or {}).get("generation", 0))
 
-        appeared = await self.watching.until(name, lambda: self.watching.get(kind, name) is not None, DEADLINE)
+        def deleted() -> bool:
+            return self.watching.deleted(kind, name)
+
+        await self.watching.until(name, lambda: deleted() or self.watching.get(kind, name) is not None, DEADLINE)
         quiet = not self.speaks.get(shown(case), True) or not_ours(case.kind, case.path)
         await self.watching.until(
             name,
-            lambda: spoken(*now()) or bool(self.watching.events(kind, name)) or self.watching.get(kind, name) is None,
+            lambda: spoken(*now()) or bool(self.watching.events(kind, name)) or deleted(),
             QUIET if quiet else DEADLINE,
         )
         if case.entry.group in SUSPECT or case.kind in TLS_KINDS:
             await self.watching.until(name, lambda: decided(*now()), DECIDE)
+        if case.reason:
+            await self.watching.until(name, lambda: case.reason in reasons(now()[0]), DECIDE)
         status, generation = now()
-        gone = appeared and self.watching.get(kind, name) is None
-        return Seen(201, status, generation, tuple(self.watching.events(kind, name)), (), gone)
+        return Seen(201, status, generation, tuple(self.watching.events(kind, name)), (), deleted())
 
     def _words(self, name: str) -> dict[str, str]:
         own = self._world.own
         return {"name": name, "certificate": own.certificate, "key": own.key, "authority": own.authority}
 
     async def _served(self, kind: str, name: str, case: Case) -> list[str]:
-        """Whether the outside gets to see what is the canary's."""
+        """Whether a remote system gets to see what is the canary's."""
         found = []
         for host, port, asked in self._doors(kind, name, case):
             shown = await probes.certificate(host, port, asked)

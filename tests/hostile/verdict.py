@@ -49,6 +49,16 @@ NOT_OURS: dict[str, tuple[tuple[Path, str], ...]] = {
 }
 
 
+# Kinds about whose valid objects nothing is reported: their cases can't be silent. Any other such kind is a failure.
+UNREPORTED = {
+    "BoundEndpoint": "read in the namespace of the installation alone, where no tenant may write",
+    "KubernetesOperator": "read in the namespace of the installation alone, where no tenant may write",
+    "Ingress": "a source of DNS names, and another controller's; names that can't be served are reported by an event",
+    "ReferenceGrant": "has no status; its effect is reported on the object that refers",
+    "UDPRoute": "no data plane of ours serves UDP; the listener for it is refused in the Gateway's status",
+}
+
+
 class Outcome(Enum):
     REFUSED = "refused"  # by the API server
     SERVED = "served"  # every condition is good
@@ -92,6 +102,11 @@ def said(status: Any, generation: int) -> list[Json]:
         for one in conditions(status)
         if one.get("lastTransitionTime") != DEFAULT_TIME and one.get("observedGeneration", generation) == generation
     ]
+
+
+def reasons(status: Any) -> set[str]:
+    """Of all its conditions."""
+    return {str(one.get("reason", "")) for one in conditions(status)}
 
 
 def phase(status: Any, generation: int) -> str:
@@ -163,10 +178,22 @@ def percentile(values: list[float], part: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
 
 
+ACCIDENT = 20  # samples of which the longest may be an accident
+
+
+def usual(before: list[float]) -> float:
+    """How long it takes beside valid objects: p99.9. Of fewer samples than that takes, the longest but one: a single
+    slow one would hide every stall up to its own length."""
+    ordered = sorted(before)
+    if not ordered:
+        return 0.0
+    return min(percentile(ordered, 0.999), ordered[-2]) if len(ordered) >= ACCIDENT else ordered[-1]
+
+
 def stalled_ms(before: Mapping[str, list[float]], during: Mapping[str, list[float]]) -> float:
     """How much longer the canary waits for its next status than before: p99.9 of all its objects together.
 
-    Each sample counts from the longest that its own kind of object took before.
+    Each sample counts from what is usual for its own kind of object.
     """
-    beyond = [1000 * (value - max(before.get(name) or [0.0])) for name, several in during.items() for value in several]
+    beyond = [1000 * (value - usual(before.get(name) or [])) for name, several in during.items() for value in several]
     return max(0.0, percentile(beyond, 0.999))

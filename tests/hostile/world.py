@@ -44,6 +44,8 @@ from tests.hostile.tenants import (
 from tests.soak.world import FORWARDER, HOME, INSTALLATION, OPERATOR, settings
 
 HEALTH, RESOLVER = "127.0.0.1:9080", "127.0.0.1:9053"
+AGENT_HEALTH, FORWARDER_HEALTH, CONSOLE_HEALTH = "127.0.0.1:9081", "127.0.0.1:9082", "127.0.0.1:9083"
+CONSOLE, EVIDENCE = "127.0.0.1:9085", "127.0.0.1:9086"
 BACKENDS = {HOSTILE: 3001, CANARY: 3002}
 EXCLUDED = f"xn--bcher-kva.{ZONE}"  # a name that the installation does not serve, in any spelling
 SOURCES = "crd,service,ingress,gateway,httproute,grpcroute,tlsroute,tcproute"
@@ -85,7 +87,7 @@ class EdgeProgram(Program):
     """The edge, which has a way of its own to start."""
 
     def __init__(self, edge: RunningEdge) -> None:
-        super().__init__("edge", [], {}, edge.state / "log")
+        super().__init__("edge", [], {}, edge.state / "log", f"{edge.host}:{edge.ports['ops_port']}")
         self._edge = edge
 
     def start(self) -> None:
@@ -135,6 +137,7 @@ def environment(edge: RunningEdge, names: Bind) -> dict[str, str]:
     """All families, all sources of names, all record types that the name server takes."""
     more = {
         "HEALTH_ADDRESS": HEALTH,
+        "EVIDENCE": EVIDENCE,
         "DNS_SOURCES": SOURCES,
         "DNS_OBJECTS": "true",
         "DNS_MANAGED_RECORD_TYPES": TYPES,
@@ -166,17 +169,20 @@ def operator(plane: ControlPlane, given: dict[str, str], folder: Path) -> Progra
     account = User("seamark", token=made.body["status"]["token"])
     write_private(config, kubeconfig(plane.url, plane.ca, [account]))
     variables = {**given, "SEAMARK_KUBECONFIG": str(config)}
-    return Program("operator", python(OPERATOR, "run"), variables, folder / "operator.log")
+    return Program("operator", python(OPERATOR, "run"), variables, folder / "operator.log", HEALTH)
 
 
-def beside(plane: ControlPlane, edge: RunningEdge, given: dict[str, str], folder: Path) -> tuple[Program, Program]:
+def beside(plane: ControlPlane, edge: RunningEdge, given: dict[str, str], folder: Path) -> tuple[Program, ...]:
     follow = ["--server", edge.address, "--ca", edge.ca, "--cluster", "--kubeconfig", str(plane.kubeconfig)]
-    agent = python(AGENT, *follow, "--resolver", RESOLVER)
+    agent = python(AGENT, *follow, "--resolver", RESOLVER, "--health-address", AGENT_HEALTH)
+    page = ["--address", CONSOLE, "--operators", EVIDENCE, "--health-address", CONSOLE_HEALTH]
+    console = python(OPERATOR, "console", *page, "--kubeconfig", str(plane.kubeconfig))
     forwarder = python(FORWARDER, f"--kubeconfig={plane.kubeconfig}")
-    variables = {**given, "SEAMARK_HEALTH_ADDRESS": "", "SEAMARK_FORWARDER_SECRET_READS": "1"}
+    variables = {**given, "SEAMARK_HEALTH_ADDRESS": FORWARDER_HEALTH, "SEAMARK_FORWARDER_SECRET_READS": "1"}
     return (
-        Program("agent", agent, {"SEAMARK_AGENT_TOKEN": edge.token}, folder / "agent.log"),
-        Program("forwarder", forwarder, variables, folder / "forwarder.log"),
+        Program("agent", agent, {"SEAMARK_AGENT_TOKEN": edge.token}, folder / "agent.log", AGENT_HEALTH),
+        Program("forwarder", forwarder, variables, folder / "forwarder.log", FORWARDER_HEALTH),
+        Program("console", console, {}, folder / "console.log", CONSOLE_HEALTH),
     )
 
 

@@ -11,6 +11,8 @@ NEEDS_EDGE = ("loadbalancer", "bindings")
 def only(*families: str) -> dict[str, Any]:
     """These families and no others, with an edge where one of them needs one."""
     chosen: dict[str, Any] = {name: {"enabled": name in families} for name in FAMILIES}
+    if "dns" in families:
+        chosen["dns"]["settings"] = {"dns_provider": "memory"}
     edge = any(name in NEEDS_EDGE for name in families)
     return {"families": chosen, "edge": {"enabled": edge}}
 
@@ -18,7 +20,8 @@ def only(*families: str) -> dict[str, Any]:
 def everything() -> dict[str, Any]:
     sources = ["crd", "service", "ingress", "gateway", "httproute", "grpcroute", "tlsroute", "tcproute"]
     values = only(*FAMILIES)
-    values["families"]["dns"] |= {"sources": sources, "settings": {"dns_zones": ["example.com"], "dns_poll": 5.5}}
+    settings = {"dns_provider": "memory", "dns_zones": ["example.com"], "dns_poll": 5.5}
+    values["families"]["dns"] |= {"sources": sources, "settings": settings}
     values["families"]["gateway"] |= {"workload": "DaemonSet", "loadBalancerClass": "example.com/lb"}
     values["families"]["score"] |= {"config": {"spec": {"defaults": {"profile": "kube"}}}}
     values["controlPlane"] = {
@@ -35,6 +38,7 @@ def everything() -> dict[str, Any]:
         ],
     }
     values["edge"] |= {"publicHost": "edge.example.com", "persistence": {"storageClass": "fast"}}
+    values["edge"]["database"] = {"url": "postgresql://edge@db.example.com:5432/edge", "secret": "edge-database"}
     values["console"] = {"enabled": True, "replicas": 2}
     values["image"] = {"digest": "sha256:" + "0" * 64, "pullSecrets": [{"name": "registry"}]}
     values["networkPolicy"] = {"metrics": {"from": [{"namespaceSelector": {"matchLabels": {"team": "watchers"}}}]}}

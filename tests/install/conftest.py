@@ -17,7 +17,7 @@ from tests.install.helm import Site
 from tests.sources import PYTHONPATH
 from tools.helm import built
 
-NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: everybody needs the right to list
+NO_STREAMS = "--feature-gates=WatchList=false"  # as in 1.30, 1.31 and 1.33: every client needs the right to list
 PROGRAMS = str(Path(sys.executable).parent)  # `python` of the image
 PROGRAM = {
     "command": [sys.executable, "-c", "from seamark.cli.main import main; main()"],

@@ -17,7 +17,7 @@ NAMESPACE = "seamark-system"
 
 
 class HelmFailed(Exception):
-    """Helm said no; its words."""
+    """Helm refused; its message."""
 
 
 def run(helm: Path, *arguments: str, values: dict[str, Any] | None = None, kubeconfig: Path | None = None) -> str:

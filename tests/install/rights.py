@@ -16,7 +16,7 @@ def user(account: str) -> str:
 
 
 def since(site: Site, account: str) -> list[Entry]:
-    """What the API server was asked since the account was made: whoever had its name before may have lost its roles."""
+    """Requests since the account was made: an account with the same name before may have lost its roles."""
     found = site.objects("serviceaccounts", "-n", NAMESPACE)
     (made,) = [one["metadata"]["creationTimestamp"] for one in found if one["metadata"]["name"] == account]
     return [entry for entry in site.machine.plane.audit.entries() if entry.received >= made]

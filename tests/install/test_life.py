@@ -47,7 +47,10 @@ SERVICE = {
         "selector": {"app": "shop"},
     },
 }
-ZONE = {"settings": {"dns_zones": ["example.test"]}}
+ZONE = {
+    "enabled": True,
+    "settings": {"dns_provider": "memory", "dns_zones": ["example.test"], "dns_memory_address": "127.0.0.1:15353"},
+}
 WHOLE: dict[str, Any] = {
     **only(*FAMILIES),
     "edge": {"enabled": True, "persistence": {"enabled": False}, "service": {"type": "ClusterIP"}},
@@ -232,12 +235,12 @@ def test_a_part_uses_every_right_that_it_has_and_wants_no_other(site: Site, part
 
 
 def see(site: Site) -> None:
-    """What somebody with a token does who opens the page: it begins with all that they may see."""
+    """What a user with a token does on the page: it begins with all that they may see."""
     assert asked(site, "/api/stream") == b"event: all\n"
 
 
 def asked(site: Site, path: str, body: bytes | None = None) -> bytes:
-    """The first line of what the console answers to somebody with a token."""
+    """The first line of the console's answer to a user with a token."""
     (pod,) = site.objects("pods", "-n", NAMESPACE, "-l=app.kubernetes.io/component=console")
     token = site.machine.plane.user("admin").token
     url = f"http://{pod['status']['podIP']}:8090{path}"
@@ -264,7 +267,7 @@ def test_an_uninstall_strands_nothing(site: Site) -> None:
 
 
 def nothing_is_stranded(site: Site) -> None:
-    """Users' objects are there, without a word of ours that would hold them; nothing else is."""
+    """Users' objects are there, without a finalizer of ours; nothing else is."""
     eventually(lambda: not everything_of(site), "nothing is left", 60)
     kinds = "services,dnsendpoints,agentendpoints,cloudendpoints,domains,boundendpoints,kubernetesoperators"
     assert not [one for one in site.objects(kinds, "-A") if one["metadata"].get("finalizers")]

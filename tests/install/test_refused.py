@@ -1,4 +1,4 @@
-"""What can't be installed is told in one line, and nothing is half installed."""
+"""What can't be installed is reported in one line, and nothing is half installed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def namespace(site: Site) -> Iterator[None]:
 
 
 def try_to_install(site: Site, values: dict[str, Any], user: str = "admin", *options: str) -> str:
-    """What Helm said."""
+    """The output of Helm."""
     where = ("--namespace", HERE, *options)
     config = site.machine.plane.kubeconfig_of(user)
     with pytest.raises(HelmFailed) as failed:
@@ -101,7 +101,7 @@ def test_a_refusal_by_the_job_is_shown_and_leaves_nothing(site: Site) -> None:
 
 
 def foreign(name: str, kind: str, version: str) -> dict[str, Any]:
-    """A definition of somebody else."""
+    """A foreign definition."""
     plural, _, group = name.partition(".")
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}

@@ -11,6 +11,7 @@ import pytest
 from tests.install.cases import CASES, only
 from tests.install.helm import CHART, HelmFailed, rendered, run
 
+PROBES = [("health", "/healthz"), ("health", "/readyz"), ("health", "/healthz")]
 WORKLOADS = ("Deployment", "StatefulSet", "Job", "CronJob")
 
 
@@ -47,7 +48,48 @@ def test_what_serves_is_asked_whether_it_is_well(helm: Path, case: str) -> None:
     for name, spec in pods(rendered(helm, CASES[case])):
         for container in spec["containers"]:
             if not name.startswith(("Job", "CronJob")):
-                assert {"livenessProbe", "readinessProbe"} <= set(container), name
+                probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("liveness", "readiness", "startup")]
+                assert [(probe["port"], probe["path"]) for probe in probes] == PROBES, name
+                assert {"name": "health", "containerPort": 8080} in container["ports"], name
+
+
+DATABASES: dict[str, tuple[dict[str, str], object, bool]] = {
+    "none": ({}, None, False),
+    "a URL": ({"url": "postgresql://edge@db/edge"}, {"value": "postgresql://edge@db/edge"}, False),
+    "a URL, and a Secret with the password": (
+        {"url": "postgresql://edge@db/edge", "secret": "db"},
+        {"value": "postgresql://edge@db/edge"},
+        True,
+    ),
+    "a Secret with the URL": (
+        {"secret": "db"},
+        {"valueFrom": {"secretKeyRef": {"name": "db", "key": "uri"}}},
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(DATABASES))
+def test_the_edges_database_is_given_by_url_and_secret(helm: Path, case: str) -> None:
+    database, variable, password = DATABASES[case]
+    documents = rendered(helm, {**only("loadbalancer"), "edge": {"enabled": True, "database": database}})
+    edge = next(spec for name, spec in pods(documents) if name.startswith("StatefulSet"))
+    variables = {one.pop("name"): one for one in edge["containers"][0]["env"]}
+    assert variables.get("SEAMARK_EDGE_STORE") == variable
+    assert ("SEAMARK_EDGE_STORE_PASSWORD_FILE" in variables) is password
+    volumes = [volume for volume in edge["volumes"] if volume["name"] == "database"]
+    items = [{"key": "password", "path": "password"}]
+    assert volumes == ([{"name": "database", "secret": {"secretName": "db", "items": items}}] if password else [])
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_metrics_are_not_kept_out_by_our_own_network_policies(helm: Path, case: str) -> None:
+    documents = rendered(helm, CASES[case])
+    health = {"port": 8080}
+    for policy in (one for one in documents if one["kind"] == "NetworkPolicy"):
+        if not policy["metadata"]["name"].endswith("-jobs"):
+            ports = [port for rule in policy["spec"]["ingress"] for port in rule["ports"]]
+            assert health in ports, policy["metadata"]["name"]
 
 
 @pytest.mark.parametrize("case", list(CASES))
@@ -77,7 +119,8 @@ def test_a_family_alone_has_its_own_rights_and_no_others(helm: Path) -> None:
 
 
 def test_families_that_run_apart_have_a_lease_each(helm: Path) -> None:
-    documents = rendered(helm, {"controlPlane": {"perFamily": True}})
+    dns = {"enabled": True, "settings": {"dns_provider": "memory"}}
+    documents = rendered(helm, {"controlPlane": {"perFamily": True}, "families": {"dns": dns}})
     leases = [
         variable["value"]
         for _, spec in pods(documents)
@@ -114,6 +157,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "a setting that nobody knows": ({"families": {"dns": {"settings": {"dns_zone": "x"}}}}, "dns_zone", "additional"),
     "a setting of the wrong type": ({"families": {"dns": {"settings": {"dns_poll": "often"}}}}, "dns_poll", "number"),
     "a setting that the chart makes": ({"controlPlane": {"settings": {"lease": "x"}}}, "lease", "additional"),
+    "DNS without a provider": (
+        {"families": {"dns": {"enabled": True}}},
+        "families.dns.settings.dns_provider",
+        "choose",
+    ),
     "a source that is none": ({"families": {"dns": {"sources": ["node"]}}}, "/families/dns/sources", "one of"),
     "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest", "pattern"),
     "a level that is none": ({"controlPlane": {"logLevel": "loud"}}, "/controlPlane/logLevel", "one of"),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from seamark.families.dns.family import DNS_ENDPOINT, controllers
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
 from seamark.providers.dns.domains import Domains
-from seamark.providers.dns.memory import MemoryProvider
-from seamark.providers.dns.model import Change, Content, Record
+from seamark.providers.dns.model import Change, Content, NoResponse, QueryResults, Record
 from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
 from seamark_runtime.errors import Retry
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import received_path
+from tests.answering import AnsweringMemory
 from tests.simulation.faults import CANARY, RESTORES, Fault
 from tests.simulation.invariants import StatusHistory, conditions_of
 from tests.simulation.scenario import Step, Violation
@@ -33,18 +34,40 @@ ZONE, OTHER = "example.test", "other.test"
 DENIED, FOREIGN = f"refused.{ZONE}", f"foreign.{ZONE}"
 EXCLUDED, SPELLED = f"bücher.{ZONE}", f"www.XN--BCHER-KVA.{ZONE}."  # a domain that is not served, and a name in it
 FOREIGN_RECORD = Record(FOREIGN, "A", ("192.0.2.200",), 300)
-TIMING = Intervals(spacing=0.5, poll=200.0, shelf_life=3600.0)
+TIMING = Intervals(spacing=0.5, poll=200.0, shelf_life=3600.0, query_interval=60.0)
+GRACE = 30.0  # seconds for which the records of an object stay that is gone without a deletion
+PATIENCE = 6.0  # seconds until a name server counts as silent
+ANSWERS_KEEP = 3 * TIMING.asking
 TOLD_LATELY = 400.0  # seconds for which a trouble explains a False
 
 
-class FakeZones(MemoryProvider):
-    """Zones with the troubles that the world sends. `held` is what they held, since when."""
+class FakeZones(AnsweringMemory):
+    """Zones with the troubles that the world sends, on a name server that a resolver can ask.
+
+    - `held` is what they held, since when. `heard` is when a resolver last got each record.
+    - `silent`: the name server is frozen. `otherwise`: it answers something else for a name. `lag`: seconds by which
+      its answers are late.
+    """
 
     def __init__(self) -> None:
         super().__init__((ZONE, OTHER), deny=(DENIED,))
         self.world: World
         self.held: dict[str, list[tuple[float, Content]]] = {ZONE: [], OTHER: []}
         self.troubled = float("-inf")
+        self.heard: dict[tuple[str, tuple[str, ...]], float] = {}
+        self.lag = 0.005
+        self.vanished: dict[str, float] = {}  # names whose object is gone without a deletion, since when
+
+    async def ask(self, content: Content, records: Sequence[Record]) -> QueryResults:
+        await asyncio.sleep(self.lag)
+        if self.silent or self.world.under(Fault.OUTSIDE_HANGS):
+            await asyncio.sleep(PATIENCE)
+            self._trouble(120)
+            return QueryResults({}, {"192.0.2.53:53": self.silent or "no response"})
+        found = await super().ask(content, records)
+        now = self.world.clock.monotonic()
+        self.heard |= {(one.name, one.targets): now for one, answer in found.answers.items() if answer.served}
+        return found
 
     async def read(self, zone: str) -> Content:
         await self._before()
@@ -60,6 +83,10 @@ class FakeZones(MemoryProvider):
 
     async def _before(self) -> None:
         await asyncio.sleep(0.005)
+        if self.silent:
+            await asyncio.sleep(PATIENCE)
+            self._trouble(120)
+            raise NoResponse(self.silent)
         if self.world.under(Fault.OUTSIDE_REFUSES):
             self._trouble()
             raise Retry("the name server is closed")
@@ -74,8 +101,18 @@ class FakeZones(MemoryProvider):
         self.troubled = max(self.troubled, self.world.clock.monotonic() + lasts)
 
     def _replace(self, zone: str, pairs: Any) -> None:
+        pairs = list(pairs)
+        for before, after in pairs:
+            if after is None and before is not None and before.name in self.vanished:
+                with self.world.watching():
+                    self._check_grace(before)
         super()._replace(zone, pairs)
         self.held[zone].append((self.world.clock.monotonic(), self.content(zone)))
+
+    def _check_grace(self, record: Record) -> None:
+        age = self.world.clock.monotonic() - self.vanished[record.name]
+        if age < GRACE:
+            raise Violation("grace", f"{record} was removed {age:.0f} s after its object was gone")
 
     def lately(self, record: Record, since: float) -> bool:
         """Whether the zone held exactly this at some moment since then."""
@@ -102,8 +139,13 @@ class DnsScenario:
         return FakeZones()
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
-        rules = Rules(zones=(ZONE, OTHER), owner="sim", domains=Domains(exclude=(EXCLUDED,)))
-        return controllers(Options(rules, TIMING), outside)
+        rules = Rules(zones=(ZONE, OTHER), owner="sim", domains=Domains(exclude=(EXCLUDED,)), sweep_grace=GRACE)
+
+        def wall() -> datetime:
+            found: datetime = outside.world.clock.wall()  # the world is attached later
+            return found
+
+        return controllers(Options(rules, TIMING), outside, wall=wall)
 
     def attach(self, world: World) -> None:
         self._world = world
@@ -122,13 +164,19 @@ class DnsScenario:
             Step("one that is nonsense", lambda world: apply(world, "bad", f"bad.{ZONE}", "nonsense"), most=2),
             Step("one that is excluded", lambda world: apply(world, "books", SPELLED, "192.0.2.6"), most=2),
             Step("another address", lambda world: apply(world, "www", f"www.{ZONE}", "192.0.2.2"), most=1),
-            Step("somebody has it already", lambda world: apply(world, "late", f"www.{ZONE}", "192.0.2.3", 60), 3),
-            Step("the record is deleted by hand", lambda world: world.outside.remove(f"www.{ZONE}", "A"), most=2),
+            Step("another owner has it already", lambda world: apply(world, "late", f"www.{ZONE}", "192.0.2.3", 60), 3),
+            Step("the record is deleted by hand", lambda world: world.outside.remove(f"www.{ZONE}", "A"), most=4),
             Step("the nonsense is mended", lambda world: apply(world, "bad", f"bad.{ZONE}", "192.0.2.4"), most=3),
             Step("the status is wiped", lambda world: wipe_status(world, "bad"), most=2),
             Step("the first goes, and the late one has it", lambda world: delete(world, "www"), most=4),
             Step("into another zone", lambda world: apply(world, "bad", f"bad.{OTHER}", "192.0.2.5"), most=3),
             Step("the operator restarts", lambda world: world.restart_operator()),
+            Step("a resolver gets something else", lambda world: answer(world, "answers NXDOMAIN"), most=4),
+            Step("the record again", lambda world: answer(world, ""), most=3),
+            Step("the name server freezes", lambda world: freeze(world, "no response"), most=4),
+            Step("the operator restarts meanwhile", lambda world: world.restart_operator(), most=0),
+            Step("it goes on, and is late", lambda world: freeze(world, "", lag=1.5), most=4),
+            Step("one is gone without a deletion", lambda world: vanish(world, "late"), most=2),
             Step("one goes", lambda world: delete(world, "bad"), most=2),
         )
 
@@ -172,6 +220,9 @@ class DnsScenario:
             for record in desired(spec):
                 if not self._world.outside.lately(record, now - TIMING.shelf_life):
                     raise Violation("no lie", f"Ready is True, but the server did not hold {record} {record.targets}")
+                heard = self._world.outside.heard.get((record.name, record.targets), float("-inf"))
+                if heard < now - ANSWERS_KEEP:
+                    raise Violation("no lie", f"Ready is True, but no resolver got {record} {record.targets}")
         blamed = ready["status"] == "False" and ready["reason"] == "Failed" and DENIED not in json.dumps(new["spec"])
         if blamed and self._world.outside.troubled < now - TOLD_LATELY:
             raise Violation("no false alarm", f"{ready['message']}: but nobody has refused anything")
@@ -190,15 +241,19 @@ class DnsScenario:
             wanted = self._expected(world, obj)
             if words := said_wrongly(obj, wanted):
                 return f"{obj['metadata']['name']}: {words}"
-            if wanted == ("True", "True"):
+            if "True" in wanted[0] and obj["spec"]["endpoints"][0]["dnsName"] != DENIED:
                 expected |= {record.name: record for record in desired(obj["spec"])}
         return self._zones_wrong(world, expected) if objects else self._left(world)
 
     def _expected(self, world: World, obj: Any) -> tuple[str, str]:
-        """Accepted and Ready, as they should be."""
-        name, spec = obj["metadata"]["name"], obj["spec"]["endpoints"][0]
+        """Accepted and Ready, as they should be; while no server answers, a restart lets an earlier status expire."""
+        spec = obj["spec"]["endpoints"][0]
         if spec["targets"] == ["nonsense"] or spec["dnsName"] == SPELLED:
             return "False", "False"
+        accepted, ready = self._from_the_zone(world, obj["metadata"]["name"], spec)
+        return (f"{accepted} or Unknown", f"{ready} or Unknown") if world.outside.silent else (accepted, ready)
+
+    def _from_the_zone(self, world: World, name: str, spec: Any) -> tuple[str, str]:
         if spec["dnsName"] == FOREIGN and world.outside.content(ZONE).get(FOREIGN_RECORD.slot) == FOREIGN_RECORD:
             return "False", "False"
         competing = [
@@ -208,7 +263,13 @@ class DnsScenario:
         ]
         if competing and self._holder(world, spec["dnsName"]) != name:
             return "False", "False"
-        return "True", "False" if spec["dnsName"] == DENIED else "True"
+        return "True", self._answered(world, spec["dnsName"])
+
+    def _answered(self, world: World, name: str) -> str:
+        """What a resolver gets, as Ready should have it."""
+        if name == DENIED or name in world.outside.otherwise:
+            return "False"
+        return "Unknown" if world.outside.silent else "True"
 
     def _holder(self, world: World, name: str) -> str:
         standing = world.outside.content(ZONE).get((f"a-{name}", "TXT", ""))
@@ -260,7 +321,7 @@ def said_wrongly(obj: Any, expected: tuple[str, str]) -> str:
             return f"{name} is not said"
         if condition.get("observedGeneration") != generation:
             return f"{name} speaks of generation {condition.get('observedGeneration')}, not {generation}"
-        if condition["status"] != status:
+        if condition["status"] not in status.split(" or "):
             return f"{name} is {condition['status']}, and should be {status}: {condition['message']}"
     return ""
 
@@ -284,6 +345,27 @@ def apply(world: World, name: str, dns_name: str, target: str, ttl: int = 0) -> 
 def delete(world: World, name: str) -> None:
     if world.store.get(ENDPOINTS, NAMESPACE, name) is not None:
         world.store.delete(ENDPOINTS, NAMESPACE, name)
+
+
+def answer(world: World, message: str) -> None:
+    """What a resolver gets for the name of `bad`; empty for the record."""
+    world.outside.otherwise = {f"bad.{OTHER}": message} if message else {}
+
+
+def vanish(world: World, name: str) -> None:
+    """Somebody removes the finalizer by hand, and the object is gone."""
+    found = world.store.get(ENDPOINTS, NAMESPACE, name)
+    if found is None:
+        return
+    patch(world, f"{ROOT}/{name}", {"metadata": {"finalizers": None}})
+    delete(world, name)
+    if world.store.get(ENDPOINTS, NAMESPACE, "www") is None:  # otherwise the name is still that object's
+        world.outside.vanished = {f"www.{ZONE}": world.clock.monotonic()}
+
+
+def freeze(world: World, why: str, lag: float = 0.005) -> None:
+    """The name server stops answering, or goes on."""
+    world.outside.silent, world.outside.lag = why, lag
 
 
 def delete_all(world: World) -> None:

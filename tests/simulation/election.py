@@ -2,7 +2,7 @@
 
 - Two operators on one store, each a process of its own that can freeze, be cut off, die or be asked to stop.
 - People edit all the while, so that there is always something to write.
-- At every write, when it is sent and when it takes effect, and at every call to the outside, its sender holds the
+- At every write, when it is sent and when it takes effect, and at every remote call, its sender holds the
   Lease in the store.
 """
 
@@ -24,12 +24,13 @@ from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from tests.greetings import greeting_controller
 from tests.simulation.faults import Fault, Plan
+from tests.simulation.invariants import check_purity
 from tests.simulation.loop import Process, outside
 from tests.simulation.sample import acts
 from tests.simulation.sample.acts import GREETINGS, NAMESPACE
 from tests.simulation.sample.board import TwinBoard
 from tests.simulation.scenario import Violation
-from tests.simulation.world import SimClock
+from tests.simulation.world import SimClock, tried_twice
 
 V = TypeVar("V")
 
@@ -70,7 +71,8 @@ class Replica:
         self._cut_off: dict[Fault, float] = {}
         self.clock = ReplicaClock(election.clock)
         world = OperatorWorld(self, self.clock, Random(name), name)
-        operator = Operator(world, (greeting_controller(Remote(self, election)),), SETTINGS)
+        controller = greeting_controller(Remote(self, election))
+        operator = Operator(world, tried_twice([controller], election.impure, name), SETTINGS)
         self.life = self.process.start(operator.run())
 
     def cut_off(self, fault: Fault) -> None:
@@ -173,6 +175,7 @@ class Election:
         self.story: list[str] = []
         self.lines: list[bytes] = []
         self.writes = 0
+        self.impure: list[str] = []
         self._replicas: list[Replica] = []
         self._violation: Violation | None = None
         self._names = 0
@@ -263,6 +266,7 @@ class Election:
             raise Violation("at rest", "somebody wrote")
         acts.delete(world, "posted")
         await self._rest(self._left)
+        check_purity(self.impure)
 
     async def _rest(self, unsettled: Any) -> None:
         deadline = self.clock.monotonic() + BOUND

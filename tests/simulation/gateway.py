@@ -68,7 +68,7 @@ class TwinPlane(MemoryDataPlane):
     """A data plane with the troubles that the world sends; `taken` is what each gateway was served, since when."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(listens=True)
         self.world: World
         self.ever: dict[Key, list[Snapshot]] = {}
 

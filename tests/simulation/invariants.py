@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +136,11 @@ def _based_on(write: Write) -> int:
 VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
 
 
+def check_purity(impure: Iterable[str]) -> None:
+    if found := sorted(set(impure)):
+        raise Violation("pure reconciles", "; ".join(found))
+
+
 def check_record(world: World) -> None:
     """Over the whole run: bounded retries that honour Retry-After, and no writing back and forth."""
     tries = Counter(write.target for write in world.writes)
@@ -143,8 +148,7 @@ def check_record(world: World) -> None:
     for (method, path), count in tries.items():
         if count > most:
             raise Violation("bounded retries", f"{method} {path} was sent {count} times")
-    if impure := sorted(set(world.impure)):
-        raise Violation("pure reconciles", "; ".join(impure))
+    check_purity(world.impure)
     _retry_after(world.writes)
     _ping_pong(world)
 

@@ -3,7 +3,7 @@
 - `steps` are what people do to the cluster, in order. Between two of them the world comes to rest (or, in a swarm,
   does not).
 - `wrote` sees every write of the operator that reached the store; `unsettled` sees the world at rest. Both compute the
-  truth on their own, from the store and the outside world, and raise `Violation` when a status does not match it.
+  truth on their own, from the store and the remote side, and raise `Violation` when a status does not match it.
 """
 
 from __future__ import annotations

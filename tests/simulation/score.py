@@ -7,7 +7,7 @@ the generation, so an endpoint that belongs to another uid, or was never publish
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seamark.families.score.family import CRDS, without_runtime
@@ -31,6 +31,7 @@ from tests.simulation.workloads import (
     owners,
     patch,
     recreate,
+    succeed,
     unexpected_condition,
     wipe_status,
 )
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
     from tests.simulation.world import World, Write
 
-PAUSE = 0.03  # seconds after which the runtime answers
+PAUSE, LATE = 0.03, 20.0  # seconds after which the runtime answers
 
 
 def url_of(uid: str, generation: int) -> str:
@@ -47,30 +48,53 @@ def url_of(uid: str, generation: int) -> str:
 
 
 class FakeRuntime:
-    """Publishes a URL for every exposure. While it is `nonsense` for a name, it publishes what is no URL there."""
+    """Publishes a URL for every exposure, with the generation that it is about; for these names it does otherwise:
+
+    `nonsense`: the URL is none; `frozen`: it does not answer; `late`: it answers after 20 s for what it saw at first;
+    `wordless`: it names no generation, as the seed has it; `unready`: it publishes that the endpoint is not ready.
+    """
 
     def __init__(self) -> None:
         self.world: World
-        self.nonsense: set[str] = set()
+        self.nonsense: dict[str, str] = {}
+        self.frozen: set[str] = set()
+        self.late: set[str] = set()
+        self.wordless: set[str] = set()
+        self.unready: set[str] = set()
+        self.answered: set[tuple[str, int]] = set()  # (uid of the Workload, generation)
 
     def requested(self, name: str) -> None:
+        exposure = self.world.store.get(EXPOSURES, NAMESPACE, name)
+        if exposure is None or name in self.frozen:
+            return
         self.world.intentions += 1
-        asyncio.get_running_loop().call_later(PAUSE, self._answer, name)
+        pause = LATE if name in self.late else PAUSE
+        asyncio.get_running_loop().call_later(pause, self._answer, name, exposure)
 
-    def _answer(self, name: str) -> None:
+    def _answer(self, name: str, asked: Any) -> None:
         if any(self.world.under(outage) for outage in OUTAGES):
-            asyncio.get_running_loop().call_later(1.0, self._answer, name)
+            asyncio.get_running_loop().call_later(1.0, self._answer, name, asked)
             return
         self.world.intentions -= 1
         exposure = self.world.store.get(EXPOSURES, NAMESPACE, name)
-        if exposure is None:
+        if exposure is None or exposure["metadata"]["uid"] != asked["metadata"]["uid"]:
             return
-        spec = exposure["spec"]
-        generation = spec["observedWorkloadGeneration"]
-        url = "nonsense" if name in self.nonsense else url_of(spec["workloadRef"]["uid"], generation)
-        status = {"exposures": [{"url": url}], "observedWorkloadGeneration": generation}
+        if name in self.late and exposure["spec"] == asked["spec"]:
+            self.late.discard(name)  # late once
+        elif name in self.wordless and exposure["spec"] != asked["spec"]:
+            return  # it has seen the new spec, too, and answers that
+        self._publish(name, exposure, asked["spec"] if name in self.late else exposure["spec"])
+
+    def _publish(self, name: str, exposure: Any, spec: Any) -> None:
+        generation, uid = spec["observedWorkloadGeneration"], spec["workloadRef"]["uid"]
+        entry: dict[str, Any] = {"url": self.nonsense.get(name) or url_of(uid, generation)}
+        entry |= {"ready": False} if name in self.unready else {}
+        status: dict[str, Any] = {"exposures": [entry]}
+        status |= {} if name in self.wordless else {"observedWorkloadGeneration": generation}
+        self.answered.add((uid, generation))
         if (exposure.get("status") or {}) != status:
-            patch(self.world, f"{ROOT}/workloadexposures/{name}/status", {"status": status})
+            body = {"status": {"observedWorkloadGeneration": None, **status}}
+            patch(self.world, f"{ROOT}/workloadexposures/{name}/status", body)
 
 
 class ScoreScenario(WorkloadScenario):
@@ -94,14 +118,31 @@ class ScoreScenario(WorkloadScenario):
             Step("a workload", lambda world: create(world, "plain"), most=5),
             Step("one that needs a name", lambda world: create(world, "needs", resources={"n": DNS}), most=10),
             Step("one that can't be", lambda world: create(world, "bad", profile="zorp"), most=2),
-            Step("another image", lambda world: edit(world, "plain", containers=image("b")), most=6),
+            Step("another image", lambda world: edit(world, "plain", containers=image("b")), most=7),
             Step("an exposure is deleted by hand", lambda world: delete(world, EXPOSURES, "plain"), most=5),
             Step("the runtime publishes nonsense", lambda world: nonsense(world, "plain"), most=3),
             Step("and mends it", lambda world: sense(world, "plain"), most=3),
+            Step("it publishes what is no place", lambda world: nonsense(world, "plain", "http://a..b"), most=3),
+            Step("and a script", lambda world: nonsense(world, "plain", "javascript:alert(1)"), most=3),
+            Step("and mends that", lambda world: sense(world, "plain"), most=4),
+            Step("it is not ready", lambda world: change(world, "plain", world.outside.unready.add), most=4),
+            Step("and is again", lambda world: change(world, "plain", world.outside.unready.discard), most=4),
+            Step("the runtime is frozen", lambda world: world.outside.frozen.add("plain")),
+            Step("another image meanwhile", lambda world: edit(world, "plain", containers=image("c")), most=5),
+            Step("it goes on", lambda world: change(world, "plain", world.outside.frozen.discard), most=4),
+            Step("it is late", lambda world: world.outside.late.add("plain")),
+            Step("another image, answered late", lambda world: edit(world, "plain", containers=image("d")), most=7),
+            Step("it names no generation", lambda world: change(world, "plain", world.outside.wordless.add), most=3),
+            Step("another image for that", lambda world: edit(world, "plain", containers=image("e")), most=8),
+            Step("and the same again", lambda world: edit(world, "plain", containers=image("f")), most=8),
+            Step("it is frozen, too", lambda world: world.outside.frozen.add("plain")),
+            Step("another image for nobody", lambda world: edit(world, "plain", containers=image("g")), most=8),
+            Step("and it answers again", lambda world: change(world, "plain", world.outside.frozen.discard), most=4),
             Step("the one that can't be is mended", lambda world: edit(world, "bad", profile="batch"), most=6),
             Step("a resource goes", lambda world: edit(world, "needs", resources={"n": None}), most=9),
             Step("a status is wiped", lambda world: wipe_status(world, "plain"), most=3),
             Step("one goes, a namesake comes", lambda world: recreate(world, "plain"), most=8),
+            Step("one goes without its children, a namesake comes", lambda world: succeed(world, "plain"), most=10),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("one goes", lambda world: delete(world, WORKLOADS, "bad"), most=2),
         )
@@ -146,21 +187,24 @@ class ScoreScenario(WorkloadScenario):
     def _workload_unsettled(self, world: World, workload: Any) -> str:
         meta, spec, status = workload["metadata"], workload["spec"], workload.get("status") or {}
         good = spec.get("profile") != "zorp"
-        sense = meta["name"] not in world.outside.nonsense
-        expected = {"InputsValid": "True" if good else "False", "Ready": expected_readiness(good=good, sense=sense)}
+        runs = self._runtime_readiness(meta)
+        expected = {"InputsValid": "True" if good else "False", "Ready": runs if good else "False"}
         if good:
-            expected |= {"ClaimsReady": "True", "RuntimeReady": "True" if sense else "Unknown"}
+            expected |= {"ClaimsReady": "True", "RuntimeReady": runs}
         if problem := unexpected_condition(workload, expected):
             return problem
-        if good and sense and status.get("endpoint") != url_of(meta["uid"], meta["generation"]):
+        if good and runs == "True" and status.get("endpoint") != url_of(meta["uid"], meta["generation"]):
             return f"its endpoint is {status.get('endpoint')}"
         claims = {claim["spec"]["key"] for claim in world.store.objects(CLAIMS) if meta["uid"] in owners(claim)}
         wanted_claims = set(spec.get("resources") or {})
         return "" if claims == wanted_claims else f"its claims are {claims}, and should be {wanted_claims}"
 
-
-def expected_readiness(*, good: bool, sense: bool) -> str:
-    return "False" if not good else "True" if sense else "Unknown"
+    def _runtime_readiness(self, meta: Any) -> str:
+        """What its runtime has published, for the present generation."""
+        outside, name = self._world.outside, meta["name"]
+        if (meta["uid"], meta["generation"]) not in outside.answered or name in outside.nonsense:
+            return "Unknown"
+        return "False" if name in outside.unready else "True"
 
 
 # ---- acts
@@ -168,11 +212,17 @@ def expected_readiness(*, good: bool, sense: bool) -> str:
 DNS = {"type": "dns"}
 
 
-def nonsense(world: World, name: str) -> None:
-    world.outside.nonsense.add(name)
+def nonsense(world: World, name: str, url: str = "nonsense") -> None:
+    world.outside.nonsense[name] = url
     world.outside.requested(name)
 
 
 def sense(world: World, name: str) -> None:
-    world.outside.nonsense.discard(name)
+    world.outside.nonsense.pop(name, None)
+    world.outside.requested(name)
+
+
+def change(world: World, name: str, act: Callable[[str], None]) -> None:
+    """The runtime does otherwise for this name from now on, and publishes it."""
+    act(name)
     world.outside.requested(name)

@@ -6,6 +6,8 @@ python -m tests.simulation.seeded_bugs [--only TEXT]
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -14,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from tests.simulation.bugs.bank import BANK, named
 from tests.simulation.bugs.bug import Bug
@@ -79,6 +83,8 @@ def catch(bug: Bug) -> Caught:
 def hunt(bug: Bug) -> Caught:
     """Runs schedules, those that are likely first, until a promise is broken. Only for a process of its own."""
     bug.plant()
+    if bug.test:
+        return caught_by_its_test(bug)
     set_up()
 
     def schedules() -> Iterator[Schedule]:
@@ -99,6 +105,14 @@ def hunt(bug: Bug) -> Caught:
         if outcome.violation is not None:
             return Caught(bug.name, outcome.violation.invariant, str(schedule), number + 1)
     return Caught(bug.name, trouble="by any schedule")
+
+
+def caught_by_its_test(bug: Bug) -> Caught:
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--no-header", bug.test])
+    if code is pytest.ExitCode.TESTS_FAILED:
+        return Caught(bug.name, "regression test", bug.test, 1)
+    return Caught(bug.name, trouble=f"by {bug.test}: {shown.getvalue()[-500:]}")
 
 
 def report(bugs: Sequence[Bug], found: Sequence[Caught]) -> int:

@@ -31,9 +31,10 @@ from seamark_runtime.status import ByManager
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import api_path
 from tests.simulation.faults import Plan
+from tests.simulation.invariants import check_purity
 from tests.simulation.sample.acts import GREETINGS, MERGE, NAMESPACE, ROOT
 from tests.simulation.scenario import Violation
-from tests.simulation.world import SETTINGS, SimClock
+from tests.simulation.world import SETTINGS, SimClock, tried_twice
 
 HOSTILE, GOOD, KEPT = "hostile", "good", "kept"
 ELSEWHERE = "elsewhere"  # a namespace of the hostile tenant's
@@ -79,6 +80,7 @@ class Tenants:
         self.requests = 0
         self.story: list[str] = []
         self.lines: list[bytes] = []
+        self.impure: list[str] = []
         self._chance = Random(seed)
         self._fought = 0  # writes of the operator to the status that is fought for
         self._life: asyncio.Task[None] | None = None
@@ -151,7 +153,8 @@ class Tenants:
             self._make(name)
         self._forge_child()
         world = OperatorWorld(self, self.clock, Random(1), "operator")
-        self._life = asyncio.get_running_loop().create_task(Operator(world, (controller(),), SETTINGS).run())
+        operator = Operator(world, tried_twice((controller(),), self.impure, "tenants"), SETTINGS)
+        self._life = asyncio.get_running_loop().create_task(operator.run())
         for number in range(1, EDITS):
             await asyncio.sleep(self._chance.uniform(0.1, 10))
             self._forge(number)
@@ -168,6 +171,7 @@ class Tenants:
             raise Violation("children are in their place", "a forged child of another namespace counts as a child")
         self._is_told(HOSTILE, "ControllerNameTaken", "undoes what Seamark writes in the status of this object")
         self._is_told(KEPT, "DeleteRefused", REFUSAL)
+        check_purity(self.impure)
 
     def _is_said(self, name: str, message: str) -> None:
         obj = self.store.get(GREETINGS, NAMESPACE, name)

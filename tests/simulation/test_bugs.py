@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from seamark_runtime.ownership import ByReference
 from seamark_runtime.redaction import redact
 from tests.simulation import schedules
+from tests.simulation.bugs import bank
 from tests.simulation.bugs.bank import BANK, named
 from tests.simulation.bugs.bug import Bug, NotFoundError, planted, swap
 
 
 def test_there_are_enough_of_every_class() -> None:
-    assert len(BANK) >= 70
+    assert len(BANK) >= 120
     assert len({bug.name for bug in BANK}) == len(BANK)
     assert len({bug.kind for bug in BANK}) == 6
+
+
+def test_no_module_of_bugs_is_left_out() -> None:
+    modules = {path.stem for path in Path(bank.__file__).parent.glob("*.py") if "BUGS = Bugs(" in path.read_text()}
+    assert modules == {part.__name__.rpartition(".")[2] for part in bank.PARTS}
 
 
 @pytest.mark.parametrize("bug", BANK, ids=lambda bug: bug.name)

@@ -12,12 +12,14 @@ import pytest
 from seamark.providers.edge.calls import Kind
 from seamark_edge.model import Owner
 from tests.simulation import loop
+from tests.simulation.invariants import conditions_of
 from tests.simulation.loadbalancer.acts import AGENTS, CLOUDS, DOMAINS, SERVICES, STRATEGY, URL, annotate, patch, serve
-from tests.simulation.loadbalancer.scenario import CUSTOM, LoadBalancerScenario, ingress, services
+from tests.simulation.loadbalancer.scenario import CUSTOM, TIMING, LoadBalancerScenario, ingress, services
 from tests.simulation.runner import rest, set_up, simulate
 from tests.simulation.schedules import Schedule
 from tests.simulation.world import World
 
+SHELF_LIFE = TIMING.shelf_life
 FINALIZER = "k8s.ngrok.com/finalizer"
 
 
@@ -104,7 +106,59 @@ def test_an_address_is_asked_for_once_whatever_is_asked_of_the_edge() -> None:
         assert len(world.writes) == writes
         assert world.outside.made == made
         hour = world.outside.requests - requests
-        assert hour <= 3600 / 100 * 2 + 3600 / 150 + 3, f"{hour} requests in an hour, for 20 Services"
+        assert hour <= 3600 / 100 * (2 + 20) + 3600 / 150 + 3, f"{hour} requests in an hour, for 20 Services"
+
+    told(story)
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["refuses", "hangs"])
+def test_an_outage_of_the_edge_removes_nothing_and_says_since_when(hangs: bool) -> None:
+    """Longer than the shelf life, on both sides of a restart: addresses stay, conditions become Unknown, once."""
+
+    async def story(world: World, _scenario: LoadBalancerScenario) -> None:
+        serve(world, "tcp")
+        serve(world, "web", {URL: f"tls://{CUSTOM}", STRATEGY: "endpoints-verbose"})
+        serve(world, "own", {URL: "tls://own.edge.example"})
+        await rest(world)
+        before = {service["metadata"]["name"]: ingress(service) for service in services(world)}
+        targets = [domain["status"].get("cnameTarget") for domain in world.store.objects(DOMAINS)]
+        assert all(before.values())
+        world.outside.fall_silent(4 * SHELF_LIFE, hangs=hangs)
+        await asyncio.sleep(1.5 * SHELF_LIFE)
+        world.restart_operator()
+        await asyncio.sleep(1.5 * SHELF_LIFE)
+        written = len(world.writes)
+        await asyncio.sleep(0.9 * SHELF_LIFE)
+        world.check()
+        assert len(world.writes) == written  # messages stay the same between retries
+        assert {service["metadata"]["name"]: ingress(service) for service in services(world)} == before
+        assert [domain["status"].get("cnameTarget") for domain in world.store.objects(DOMAINS)] == targets
+        for service in services(world):
+            condition = conditions_of(service)["k8s.ngrok.com/AddressAssigned"]
+            assert (condition["status"], condition["reason"]) == ("Unknown", "NotVerified")
+            assert f"since {condition['lastTransitionTime']}" in condition["message"]
+        for kind in (AGENTS, CLOUDS, DOMAINS):
+            for obj in world.store.objects(kind):
+                ready = conditions_of(obj)["Ready"]
+                assert (ready["status"], ready["reason"]) == ("Unknown", "NotVerified")
+                assert " since 2026-01-01T" in ready["message"]
+        await rest(world)
+        assert {service["metadata"]["name"]: ingress(service) for service in services(world)} == before
+
+    told(story)
+
+
+def test_a_cname_target_that_is_cleared_by_hand_is_put_back_and_the_custom_domain_not_shown() -> None:
+    async def story(world: World, _scenario: LoadBalancerScenario) -> None:
+        serve(world, "web", {URL: f"tls://{CUSTOM}"})
+        await rest(world)
+        before = [ingress(service) for service in services(world)]
+        name = next(iter(world.store.objects(DOMAINS)))["metadata"]["name"]
+        root = f"/apis/ingress.k8s.ngrok.com/v1alpha1/namespaces/default/domains/{name}/status"
+        patch(world, root, {"status": {"cnameTarget": None}})
+        await rest(world)
+        assert [ingress(service) for service in services(world)] == before
+        assert next(iter(world.store.objects(DOMAINS)))["status"]["cnameTarget"]
 
     told(story)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WORKLOADS, EXPOSURES = "workloads.score.dev", "workloadexposures.score.dev"
 PLANS, CLAIMS = "workloadplans.score.dev", "resourceclaims.score.dev"
 DEPLOYMENTS, SERVICES = "deployments.apps", "services"
-OWNED = (WORKLOADS, PLANS, EXPOSURES, CLAIMS, "configmaps", DEPLOYMENTS, SERVICES)
+OWNED = (WORKLOADS, PLANS, EXPOSURES, CLAIMS, "configmaps", DEPLOYMENTS, SERVICES, "pods")
 NAMESPACE = "default"
 ROOT = f"/apis/score.dev/v1b1/namespaces/{NAMESPACE}"
 OUTAGES = (Fault.OUTSIDE_REFUSES, Fault.OUTSIDE_HANGS, Fault.OUTSIDE_LEAKS, Fault.OUTSIDE_LOSES)
@@ -136,6 +136,18 @@ def delete(world: World, kind: str, name: str) -> None:
 def recreate(world: World, name: str) -> None:
     delete(world, WORKLOADS, name)
     create(world, name)
+
+
+def succeed(world: World, name: str) -> None:
+    """`kubectl delete --cascade=orphan`, and the same name again: the children stay, without an owner."""
+    workload = world.store.get(WORKLOADS, NAMESPACE, name)
+    if workload is None or world.under(Fault.NAMESPACE):
+        return
+    for kind, plural in ((PLANS, "workloadplans"), (CLAIMS, "resourceclaims"), (EXPOSURES, "workloadexposures")):
+        for child in list(world.store.objects(kind)):
+            if workload["metadata"]["uid"] in owners(child):
+                patch(world, f"{ROOT}/{plural}/{child['metadata']['name']}", {"metadata": {"ownerReferences": None}})
+    recreate(world, name)
 
 
 def wipe_status(world: World, name: str) -> None:

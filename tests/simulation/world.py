@@ -1,4 +1,4 @@
-"""A whole world for one schedule: the store, the outside, the lives of the operator, and a log of what happened."""
+"""A whole world for one schedule: the store, the remote side, the lives of the operator, and a log of what happened."""
 
 from __future__ import annotations
 
@@ -109,6 +109,12 @@ class SimClock:
         return EPOCH + timedelta(seconds=self.monotonic() + self.offset)
 
 
+def tried_twice(declared: Iterable[Declaration], impure: list[str], seed: str) -> list[Declaration]:
+    """Their functions are tried twice now and then: what is impure is a violation."""
+    chance = Random(f"purity {seed}")
+    return [checked(controller, impure, lambda: chance.random() < PURITY_CHECKS) for controller in declared]
+
+
 class World:
     def __init__(self, scenario: Scenario, seed: int, plan: Plan) -> None:
         self.scenario = scenario
@@ -165,15 +171,10 @@ class World:
         self._lives += 1
         self._link = Link(self)
         world = OperatorWorld(self._link, self.clock, Random(f"{self._lives}"), f"operator-{self._lives}")
-        self._operator = Operator(world, self._checked_controllers(), SETTINGS)
+        controllers = self.scenario.controllers(self.outside)
+        self._operator = Operator(world, tried_twice(controllers, self.impure, f"{self._lives}"), SETTINGS)
         self._life = asyncio.get_running_loop().create_task(self._operator.run())
         self.tell(f"the operator starts (life {self._lives})")
-
-    def _checked_controllers(self) -> list[Declaration]:
-        """Their functions are tried twice now and then: what is impure is a violation."""
-        chance = Random(f"purity {self._lives}")
-        declared = self.scenario.controllers(self.outside)
-        return [checked(one, self.impure, lambda: chance.random() < PURITY_CHECKS) for one in declared]
 
     def crashed(self) -> None:
         """The process is dead; another one comes."""
@@ -199,7 +200,7 @@ class World:
         """The operator lives and has nothing to do, and no act on the cluster is due."""
         if self._operator is None or self._link is None or self._link.dead or self.intentions:
             return False
-        return self._operator.quiet
+        return self._operator.quiet and not self._operator.events.held
 
     @property
     def restores(self) -> list[Fault]:

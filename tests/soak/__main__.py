@@ -1,4 +1,4 @@
-"""python -m tests.soak --minutes N: churn and faults for N minutes; what is left, and what was said, is counted."""
+"""python -m tests.soak --minutes N: churn and faults for N minutes; what is left, and what was reported, is counted."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def run(minutes: float, seed: int) -> Account:
 
 
 def keep(log_file: Path) -> None:
-    """The operator's log, for whoever has to find out why."""
+    """The operator's log, to find out why."""
     SAMPLES.with_name("soak-operator.log").write_bytes(log_file.read_bytes())
 
 

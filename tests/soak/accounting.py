@@ -1,8 +1,8 @@
-"""What a soak counts. Pure: it is told what was seen, and when.
+"""What a soak counts. Pure: it is given what was seen, and when.
 
 - lost: objects that should be ready at the end, and are not.
 - leaked: what is left after everything was deleted.
-- lies: an object said to be ready while the outside said otherwise, for longer than its evidence keeps; and every
+- lies: an object reported as ready while the remote side was not, for longer than its evidence keeps; and every
   state that broke a rule of status.
 """
 
@@ -17,10 +17,10 @@ SETTLED = 1 / 3  # of a run: before that, caches fill
 
 @dataclass
 class Doubts:
-    """Who is said to be well while the outside says otherwise, and since when.
+    """Objects that report ready while the remote side is not, and since when.
 
     - A doubt ends when either side changes its mind. One that lasts longer than the evidence may keep is one lie.
-    - Times in which nothing could be said (the API server was away) count for nobody: all doubts begin anew.
+    - Times without an API server do not count: all doubts begin anew.
     """
 
     lies: list[str] = field(default_factory=list)

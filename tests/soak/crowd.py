@@ -1,4 +1,4 @@
-"""What a family's objects are in a soak: how they come, change and go, what is said of them, and what is so."""
+"""What a family's objects are in a soak: how they are created, changed and deleted, their reports, and what holds."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Crowd:
     """Objects of one kind, by name.
 
     - `make`, `change` and `drop` are what users do; each can be done again when it was not answered.
-    - `said`: its status says that it is ready, for its present generation. `true`: the outside says so.
-    - `left`: what is there although nobody wants it any more.
+    - `said`: its status is ready for its present generation. `true`: the remote side is.
+    - `left`: what is there without an owner.
     """
 
     kind: ClassVar[Resource]
     most = 3
     namespace = SPACE
-    ours: tuple[frozenset[str], ...] = ()  # who says which conditions; empty: one says all
+    ours: tuple[frozenset[str], ...] = ()  # the writers of the conditions; empty: a single one
     exempt: frozenset[int] = frozenset()  # rules that this kind can't keep
 
     def __init__(self, world: World) -> None:
@@ -67,7 +67,7 @@ class Crowd:
         self._do("DELETE", self.path(name), None, (200, 202, 404))
 
     def listed(self) -> dict[str, Json] | None:
-        """By name; None when nobody answers."""
+        """By name; None without a response."""
         found = self.world.get(self.path())
         return None if found is None else {one["metadata"]["name"]: one for one in found["items"]}
 

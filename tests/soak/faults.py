@@ -21,7 +21,7 @@ def api_server_killed(world: World) -> None:
 
 
 def etcd_compacted(world: World) -> None:
-    """While nobody looks: what was being followed is no more to be had."""
+    """While it is down: what was being followed is compacted."""
     world.relay.cut()
     time.sleep(AWAY)  # users go on meanwhile
     base = f"http://127.0.0.1:{world.machine.plane._layout.etcd_port}/v3/kv"

@@ -1,4 +1,4 @@
-"""Asks the outside, again and again, whether what is said is so."""
+"""Checks at the remote side, repeatedly, whether the reported status holds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.soak.accounting import Doubts
 from tests.soak.crowd import Crowd, Json
 from tests.soak.world import SHELF_LIFE
 
-GRACE = 15.0  # seconds on top: for a look at the outside, and a busy machine
+GRACE = 15.0  # seconds on top: for a look at the remote side, and a busy machine
 PAUSE = 1.0
 
 
 class Oracle:
-    """Looks in a thread of its own from `start` to `stop`. `counts` is how many were said to be ready, and were."""
+    """Looks in a thread of its own from `start` to `stop`. `counts` is how many reported ready, and were."""
 
     def __init__(self, crowds: Mapping[str, Crowd]) -> None:
         self.doubts = Doubts()

@@ -1,4 +1,4 @@
-"""The network between the operator and the API server: bytes pass, until somebody cuts it."""
+"""The network between the operator and the API server: bytes pass, until it is cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 
 class Relay:
-    """Listens on loopback in a thread of its own. While it is `cut`, nothing passes and nobody gets in."""
+    """Listens on loopback in a thread of its own. While it is `cut`, nothing passes and no connection is accepted."""
 
     def __init__(self, url: str) -> None:
         target = urlsplit(url)

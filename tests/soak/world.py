@@ -156,6 +156,7 @@ def settings(edge: RunningEdge, names: Bind) -> dict[str, str]:
         "dns_shelf_life": SHELF_LIFE,
         "gateway_addresses": OUTSIDE,
         "gateway_verify": 5,
+        "gateway_state": "none",
     }
     return {f"SEAMARK_{name.upper()}": str(value) for name, value in given.items()}
 

@@ -1,4 +1,4 @@
-"""The reference pages say what the code declares."""
+"""The reference pages show what the code declares."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@
 - A kind, or a collection that kinds judge from, is a package with `state`, `reconcile` and `controller`.
 - `family.controllers(options, provider, *, …)` builds all of them; a family without a remote party has no provider.
   `<kind>.controller.controllers(dependencies)` builds one.
+- Decisions read no clock: the time is in the `View`. What is remote, and its memory of answers, reads it.
 - Calls are performed by `Remote.perform`, and what controllers are built with is one frozen `Dependencies`.
 """
 
@@ -27,7 +28,13 @@ ROOT = {"__init__", "family", "settings", "remote"}
 KIND = {"state", "reconcile", "controller"}
 FORBIDDEN = re.compile(r"^_?(Wiring|Means|Work|Groups|Statuses)$")
 DECLARATIONS = {"Controller", "CollectionController"}
+DECLARED = DECLARATIONS | {"Reads", "Writes", "Timing", "Output"}
 RETURNED = "tuple[Declaration, ...]"
+CLOCKS = re.compile(r"(\.(wall|monotonic|boottime)|\bdatetime\.(now|utcnow|today)|^time\.\w+)$")
+READ_THE_CLOCK = {  # besides `remote` and `family`
+    "seamark.families.gateway.infrastructure.signing": "performs a call",
+    "seamark.families.loadbalancer.model.kept": "a task beside the workers",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -139,6 +146,23 @@ def test_declarations_are_made_by_the_controllers_of_kinds_alone(family: str) ->
         assert not made or path.name == "controller.py", dotted(path)
 
 
+def test_no_field_of_a_declaration_is_for_one_family() -> None:
+    users: dict[str, set[str]] = {}
+    places = (FAMILIES, PACKAGES["seamark_cluster"] / "controllers")
+    for path in sorted(path for place in places for path in place.rglob("*.py")):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in DECLARED:
+                for keyword in node.keywords:
+                    declaration = node.func.id.removeprefix("Collection")
+                    users.setdefault(f"{declaration}.{keyword.arg}", set()).add(family_of(path))
+    assert {field for field, found in users.items() if len(found) == 1} == set()
+    assert len(users) > 30
+
+
+def family_of(path: Path) -> str:
+    return path.relative_to(FAMILIES).parts[0] if path.is_relative_to(FAMILIES) else "the developer's cluster"
+
+
 @pytest.mark.parametrize("family", SHAPED)
 def test_the_family_has_one_builder_of_its_controllers(family: str) -> None:
     path = FAMILIES / family / "family.py"
@@ -171,6 +195,38 @@ def test_calls_are_performed_by_remote(family: str) -> None:
     if path.exists():
         performed = [node for node in classes(path)["Remote"].body if isinstance(node, ast.AsyncFunctionDef)]
         assert "perform" in {node.name for node in performed}
+
+
+def clock_reads(path: Path) -> list[str]:
+    """The clocks that a module calls."""
+    called = [ast.unparse(node.func) for node in ast.walk(tree(path)) if isinstance(node, ast.Call)]
+    return [text for text in called if CLOCKS.search(text)]
+
+
+@pytest.mark.parametrize("family", SHAPED)
+def test_no_decision_reads_a_clock(family: str) -> None:
+    for path in modules(family):
+        if path.stem not in ("remote", "family") and dotted(path) not in READ_THE_CLOCK:
+            assert not clock_reads(path), f"{dotted(path)}: use `view.now` and `view.date`"
+
+
+@pytest.mark.parametrize("family", SHAPED)
+def test_controllers_are_built_without_a_clock(family: str) -> None:
+    fields = classes(FAMILIES / family / "model" / "dependencies.py")["Dependencies"].body
+    types = {ast.unparse(field.annotation) for field in fields if isinstance(field, ast.AnnAssign)}
+    assert not {text for text in types if re.search(r"\bClock\b|\[\], (datetime|float|str)\]", text)}
+
+
+def test_controllers_of_the_developers_cluster_read_no_clock_and_draw_no_random_numbers() -> None:
+    for path in sorted((PACKAGES["seamark_cluster"] / "controllers").rglob("*.py")):
+        assert not clock_reads(path), f"{path}: use `view.date`"
+        declared = path.name != "manager.py" and re.search(r"\bRandom\b|\bimport (random|secrets)\b", path.read_text())
+        assert not declared, path
+
+
+def test_each_exception_reads_the_clock() -> None:
+    for name in READ_THE_CLOCK:
+        assert clock_reads(PACKAGES["seamark"].parent / f"{name.replace('.', '/')}.py"), name
 
 
 @pytest.mark.parametrize("family", SHAPED)

@@ -46,6 +46,11 @@ BAD = state(
 )
 
 
+def told(*messages: str) -> list[dict[str, Any]]:
+    """Two conditions that fail for the same reason, with these messages one after the other."""
+    return [state(*(condition(name, "False", message=message) for name in OURS)) for message in messages]
+
+
 def entry(parent: str, *conditions: dict[str, Any]) -> dict[str, Any]:
     return {"parentRef": {"name": parent}, "controllerName": "us", "conditions": list(conditions)}
 
@@ -94,6 +99,11 @@ VIOLATIONS: list[tuple[int, str, list[dict[str, Any]]]] = [
     (19, "ready while stalled", [state(condition("Stalled"), condition("Ready"))]),
     (20, "reconciling and stalled", [state(condition("Stalled"), condition("Reconciling"))]),
     (21, "a condition that vanishes", [GOOD, state(condition("Ready"))]),
+    (23, "an elapsed time", told("no answer for 12 s", "no answer for 22 s")),
+    (23, "a duration with its unit", told("retried in 1m30s", "retried in 2m")),
+    (23, "a remaining lease", told("owned for 59.5 more seconds", "owned for 49 more seconds")),
+    (23, "a counter", told("attempt 3 failed", "attempt 4 failed")),
+    (23, "a count in brackets", told("refused (3 times)", "refused (11 times)")),
 ]  # fmt: skip
 
 
@@ -117,6 +127,11 @@ HONEST: dict[str, list[dict[str, Any]]] = {
         state(*(condition(name, observedGeneration=2) for name in OURS), generation=2, observed=2),
     ],
     "other words for the same": [GOOD, state(condition("Lit", message="others"), condition("Ready"))],
+    "another port": told("port 80 refuses", "port 81 refuses"),
+    "another address": told("10.0.0.1 refuses", "10.0.0.2 refuses"),
+    "another name": told("web-1 refuses", "web-2 refuses"),
+    "another time since when": told("no response since 2026-01-01T00:00:00Z", "no response since 2026-01-01T00:05:00Z"),
+    "other words and a number": told("no answer for 12 s", "refused after 13 s"),
     "an object deleted and made again": [
         BAD,
         {**GOOD, "metadata": {**GOOD["metadata"], "uid": "u2"}},

@@ -97,8 +97,8 @@ class BindingsScenario:
     targets = Targets(requests_per_object=6.0, time_vs_floor=1.5, cpu_ms_per_object=10.0, rss_mb_per_1000=40.0)
 
     def controllers(self) -> tuple[Declaration, ...]:
-        options = Options(namespace=HOME, poll=POLL, probe_every=PROBE_EVERY, shelf_life=SHELF_LIFE)
-        edge = memory_edge(FileEdge(Path(os.environ[FILE])))
+        options = Options(namespace=HOME, poll=POLL, probe_every=PROBE_EVERY, shelf_life=SHELF_LIFE, gone_grace=0.0)
+        edge = memory_edge(FileEdge(Path(os.environ[FILE])), reachable=True)
         return controllers(options, edge, certificates=PlainCertificates(), dial=dial)
 
     def make(self, namespace: str, name: str, sort: Sort) -> Write:

@@ -20,7 +20,7 @@ from seamark_runtime.api.core import Service
 from seamark_runtime.errors import SeamarkError
 from tests.bench.families.floors import least, unmark
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, Line, save
+from tests.bench.report import Drawn, Line, line_of, save
 from tests.bench.scenario import Write
 from tests.bench.setting import NAMESPACES, Setting, setting
 from tests.bench.spread import median, spread
@@ -77,7 +77,7 @@ async def bench(asked: Any, say: Say) -> str:
     listing = directory / "bound.json"
     listing.write_text("[]")
     os.environ[FILE] = str(listing)
-    n = N if asked.n == 1000 else asked.n  # 1000 is what is meant when nothing was said
+    n = N if asked.n == 1000 else asked.n  # 1000 is the default
     async with setting("bindings") as where:
         await where.bare.write(Write("POST", NAMESPACES, {"metadata": {"name": "users"}}))
         line, details, words, shown = await _bench(where, listing, n, asked, say)
@@ -107,15 +107,7 @@ async def _bench(
     say("rest")
     idle = await rest(where, listing, n, say)
     say(f"time against the floor: {spread([run.ratio for run in runs])}")
-    line = Line(
-        n=n,
-        requests_per_object=max(run.requests for run in runs),
-        time_vs_floor=median([run.ratio for run in runs]),
-        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
-        rss_mb_per_1000=median([run.memory_mb * 1000 / n for run in runs]),
-        idle_writes=idle,
-        loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
-    )
+    line = line_of(n, runs, idle)
     for missed in line.missed(where.scenario.targets):
         say(missed)
     half, whole = sizes

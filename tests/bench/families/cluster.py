@@ -132,7 +132,7 @@ async def status_writes(n: int, pairs: int, say: Say) -> tuple[float, float, flo
 
 @asynccontextmanager
 async def prepared(kubeconfig: Path, names: list[str]) -> AsyncIterator[Caller]:
-    """A server with the kind and the objects, and somebody who writes to it."""
+    """A server with the kind and the objects, and a client that writes to it."""
     transport = await HttpTransport(connect(str(kubeconfig))).open()
     try:
         applier = Applier(transport)

@@ -27,7 +27,7 @@ from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import Bare, each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, Line, save
+from tests.bench.report import Drawn, line_of, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting, names, setting
 from tests.bench.spread import median, spread
@@ -102,15 +102,7 @@ async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
     change, idle_writes, idle_transfers = await among_many(where, server, AMONG[1], rest=True)
     say(f"  among {AMONG[1]}: {change}")
     say(f"time against the floor: {spread([run.ratio for run in runs])}")
-    line = Line(
-        n=n,
-        requests_per_object=max(run.requests for run in runs),
-        time_vs_floor=median([run.ratio for run in runs]),
-        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
-        rss_mb_per_1000=median([run.memory_mb * 1000 / n for run in runs]),
-        idle_writes=idle_writes,
-        loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
-    )
+    line = line_of(n, runs, idle_writes)
     for missed in line.missed(where.scenario.targets):
         say(missed)
     say(f"no piece of work held the loop longer than {max(run.held_max_ms for run in runs):.0f} ms of its own time")

@@ -1,4 +1,4 @@
-"""What the families' floors have in common: all writes by the bare client, and how marked objects are let go."""
+"""What the families' floors have in common: all writes by the bare client, and how finalizers are removed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def marked(where: Setting, n: int, patience: float) -> float:
 
 
 async def unmark(where: Setting, wanted: Sequence[str]) -> None:
-    """Nobody is there to take the finalizers away: so that the objects can be deleted."""
+    """No operator runs that would remove the finalizers: so that the objects can be deleted."""
 
     async def one(name: str) -> None:
         path = where.scenario.watched.RESOURCE.path(where.namespace, name)

@@ -36,7 +36,7 @@ class GatewayScenario:
 
     def controllers(self) -> tuple[Declaration, ...]:
         real = os.environ.get(PLANE) == "envoy"
-        plane = LocalEnvoys(binary.install()) if real else MemoryDataPlane()
+        plane = LocalEnvoys(binary.install()) if real else MemoryDataPlane(listens=True)
         addresses = ("127.0.81.0/24",)
         return controllers(Options(addresses=addresses, verify=VERIFY, features=SUPPORTED), plane)
 

@@ -22,7 +22,7 @@ from tests.bench.scenario import Made, Sort, Targets, Write
 __all__ = ["SCENARIO", "bench"]
 
 API, KEY = "SEAMARK_BENCH_EDGE_API", "SEAMARK_BENCH_EDGE_KEY"  # how the operator's process learns where the edge is
-BUDGET = 120_000  # requests a minute: the edge is told so, too
+BUDGET = 120_000  # requests a minute: the edge has the same limit
 POLL, VERIFY, SHELF_LIFE = 5.0, 20.0, 60.0
 NEW_YEAR = "2026-01-01T00:00:00Z"
 ADDRESS = "192.0.2.1"

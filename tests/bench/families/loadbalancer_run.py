@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, Line, save
+from tests.bench.report import Drawn, line_of, save
 from tests.bench.scenario import Sort
 from tests.bench.setting import HARNESS, Setting, names, setting
 from tests.bench.spread import median, spread
@@ -124,15 +124,7 @@ async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str
     say(f"  {MANY} services: {many}")
     idle_writes, idle_calls = await rest(where, edge)
     per_object = median([run.seconds / run.n for run in runs])
-    line = Line(
-        n=n,
-        requests_per_object=max(run.requests for run in runs),
-        time_vs_floor=median([run.ratio for run in runs]),
-        cpu_ms_per_object=median([1000 * run.cpu / n for run in runs]),
-        rss_mb_per_1000=many.memory_mb * 1000 / MANY,
-        idle_writes=idle_writes,
-        loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
-    )
+    line = replace(line_of(n, runs, idle_writes), rss_mb_per_1000=many.memory_mb * 1000 / MANY)
     for missed in line.missed(where.scenario.targets):
         say(missed)
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "tls": asdict(tls), "many": asdict(many)}
@@ -179,7 +171,7 @@ async def operated(where: Setting, edge: RunningEdge, wanted: Sequence[str], flo
 
 
 async def all_held(where: Setting, n: int) -> None:
-    """The agent holds every endpoint, and every endpoint says so."""
+    """The agent holds every endpoint, and every endpoint reports it."""
     deadline = time.monotonic() + PATIENCE * n + 60
     while True:
         found = await where.bare.all(AgentEndpoint, where.namespace)

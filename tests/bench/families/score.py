@@ -1,6 +1,6 @@
-"""FAMILY=score: Workloads that are planned, registered, published by a played runtime, and mirrored.
+"""FAMILY=score: Workloads that are planned, registered, published by a fake runtime, and mirrored.
 
-The played runtime runs inside of the operator's process and costs it one request an object, which is not ours: of the
+The fake runtime runs inside of the operator's process and costs it one request an object, which is not ours: of the
 requests counted, at most five are the family's and one is the runtime's. The floor makes the least: four and one.
 """
 

@@ -13,7 +13,7 @@ from tests.bench.bare import make_all
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting
 
-BY_HAND = "by-hand-"  # the played runtime leaves exposures of such names alone
+BY_HAND = "by-hand-"  # the fake runtime leaves exposures of such names alone
 COUNT = 50
 LOOK = 0.002  # seconds between two looks
 PATIENCE = 60.0

@@ -2,7 +2,7 @@
 
 It pings over connections that stay, makes a new one now and then, and asks for /healthz of the edge; from an address of
 its own, so that no limit per source makes it share with the attackers. Each line that it reads ends a period,
-which is told as JSON.
+which is printed as JSON.
 """
 
 from __future__ import annotations

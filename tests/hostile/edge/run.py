@@ -213,7 +213,7 @@ def run(options: Options) -> Report:
             tail = stage.edge.log[-3000:]
             report.tally.note(Outcome.CRASHED, f"{failures:.0f} internal errors were counted: {tail}")
         report.stalled_ms = max(report.stalled_ms, period["p999_ms"] - baseline["p999_ms"])
-        report.block_ms = stage.metric("seamark_edge_loop_longest_block_seconds") * 1000
+        report.block_ms = stage.metric("seamark_loop_longest_block_seconds") * 1000
         report.growth_mb = memory[1] - memory[0]
     return report
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 RESTARTED = 60.0  # seconds from a restore to the operator's restart by the administrator
-OPTIONS = Options(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0)
+OPTIONS = Options(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0, gone_grace=0.0)
 
 
 class BindingsScenario:
@@ -32,6 +32,7 @@ class BindingsScenario:
     crds: tuple[CRD, ...] = CRDS
 
     def __init__(self) -> None:
+        self.options = OPTIONS
         self._history = StatusHistory()
         self._world: World
         self._truth: Truth
@@ -42,8 +43,8 @@ class BindingsScenario:
 
     def controllers(self, outside: FakeEdge) -> tuple[Declaration, ...]:
         return controllers(
-            OPTIONS,
-            memory_edge(outside),
+            self.options,
+            memory_edge(outside, reachable=True),
             clock=outside.clock,
             certificates=FakeCertificates(),
             dial=outside.network.dial,
@@ -52,7 +53,7 @@ class BindingsScenario:
     def attach(self, world: World) -> None:
         self._world = world
         world.outside.world = world.outside.network.world = world
-        self._truth = Truth(world, OPTIONS.shelf_life)
+        self._truth = Truth(world, self.options.shelf_life)
         for name in (HOME, SHOP, "kube-system"):
             if world.store.get("namespaces", "", name) is None:
                 world.store.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -74,8 +75,8 @@ class BindingsScenario:
     def steps(self) -> Sequence[Step]:
         """Where two write one status at once, one tries again; the event about the nonsense may come late.
 
-        After a clock that went back the rival is the older one, and takes the port. An upstream that is made anew is
-        not verified yet; soon after a start the old word stands for that moment.
+        After a clock that went back the competing one is the older one, and takes the port. An upstream that is made
+        anew is not verified yet; soon after a start the former status is kept for that moment.
         """
         back = any(Fault.CLOCK_BACK in faults for faults in self._world.plan.values())
         return (
@@ -93,7 +94,9 @@ class BindingsScenario:
             Step("a status is wiped", lambda world: acts.wipe_status(world, WEB), most=4),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("one agent leaves", lambda world: acts.leave(world, WEB), most=2),
-            Step("the last one leaves, and the rival has the port", lambda world: acts.leave(world, WEB), most=12),
+            Step(
+                "the last one leaves, and the competing one has the port", lambda world: acts.leave(world, WEB), most=12
+            ),
             Step("the nonsense goes", lambda world: acts.leave(world, NONSENSE)),
             Step("an object is deleted by hand", lambda world: acts.delete_bound(world, OWN), most=9),
         )

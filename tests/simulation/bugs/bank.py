@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from tests.simulation.bugs import filters, identity, leading, retries, staleness, statuses, tenants, untrusted
+from tests.simulation.bugs import (
+    boundaries,
+    filters,
+    identity,
+    impurity,
+    isolation,
+    leading,
+    nameservers,
+    outages,
+    probes,
+    processes,
+    retries,
+    runtimes,
+    staleness,
+    statuses,
+    tenants,
+    untrusted,
+)
 from tests.simulation.bugs.bug import Bug
 
-PARTS = (staleness, retries, identity, leading, statuses, untrusted, tenants, filters)
+PARTS = (
+    *(staleness, retries, identity, leading, statuses, untrusted, tenants),
+    *(filters, boundaries, isolation, outages, probes, processes, runtimes),
+    *(impurity, nameservers),
+)
 BANK: tuple[Bug, ...] = tuple(bug for part in PARTS for bug in part.BUGS.found)
 
 

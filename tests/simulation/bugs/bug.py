@@ -27,13 +27,18 @@ class NotFoundError(Exception):
 
 @dataclass(frozen=True)
 class Bug:
-    """`kind` is its class in the studies of Sieve and Acto; `first` the schedules that are tried before all others."""
+    """`kind` is its class in the studies of Sieve and Acto; `first` the schedules that are tried before all others.
+
+    A bug that no schedule of requests shows (the time that a pattern takes, what a port of the edge accepts) names the
+    regression test that catches it instead.
+    """
 
     name: str
     kind: str
     meaning: str
     plant: Callable[[], None]
     first: tuple[str, ...] = ()
+    test: str = ""  # a test of pytest: FILE::FUNCTION
 
 
 @dataclass
@@ -43,9 +48,11 @@ class Bugs:
     kind: str
     found: list[Bug] = field(default_factory=list)
 
-    def bug(self, name: str, meaning: str, *first: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    def bug(
+        self, name: str, meaning: str, *first: str, test: str = ""
+    ) -> Callable[[Callable[[], None]], Callable[[], None]]:
         def declare(plant: Callable[[], None]) -> Callable[[], None]:
-            self.found.append(Bug(name, self.kind, meaning, plant, first))
+            self.found.append(Bug(name, self.kind, meaning, plant, first, test))
             return plant
 
         return declare

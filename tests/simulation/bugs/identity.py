@@ -1,4 +1,4 @@
-"""Which object is meant, and whose it is: Sieve's and Acto's bugs of identity, ownership and shared fields."""
+"""Which object is meant, and its owner: Sieve's and Acto's bugs of identity, ownership and shared fields."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def remote_object_by_name() -> None:
     swap(owner, by_name)
 
 
-class Anyones:
+class Anyones(Ownership):
     """Every object is a child of whichever owner looks."""
 
     def __init__(self, ownership: Ownership, owner: Object) -> None:
@@ -180,8 +180,8 @@ def all_finalizers_removed() -> None:
 def foreign_marks_removed() -> None:
     original = differences._metadata
 
-    def metadata(wanted: ObjectMeta, live: ObjectMeta) -> dict[str, Any]:
-        patch = original(wanted, live)
+    def metadata(wanted: ObjectMeta, live: ObjectMeta, is_ours: differences.IsOurs) -> dict[str, Any]:
+        patch = original(wanted, live, is_ours)
         for name in ("labels", "annotations"):
             ours = getattr(wanted, name) or {}
             if gone := {key: None for key in getattr(live, name) or {} if key not in ours}:

@@ -8,6 +8,7 @@ from random import Random
 from seamark_runtime.api.coordination import Lease
 from seamark_runtime.calls import Calls
 from seamark_runtime.client import Client, NoWriteDeadline, WriteDeadline
+from seamark_runtime.fencing import ensure_leading
 from seamark_runtime.leader import Leader
 from seamark_runtime.request import Request
 from seamark_runtime.transport import Answer, HttpRequest
@@ -108,3 +109,29 @@ def suspended_time_not_counted() -> None:
 
     swap(Leader._take, since_monotonic)
     swap(Leader.remaining, remaining)
+
+
+@BUGS.bug(
+    "what serves clients ends with the lease",
+    "no response about the lease is taken for another leader",
+    test="tests/unit/runtime/test_companions.py::"
+    "test_what_lasts_goes_on_between_terms_and_ends_when_another_process_leads_and_with_the_operator",
+)
+def what_serves_clients_ends_with_the_lease() -> None:
+    async def replaced(self: Leader) -> None:
+        await self.lost()
+
+    swap(Leader.replaced, replaced)
+
+
+@BUGS.bug(
+    "a call goes on after the lease",
+    "a call that began in time sends its next change when the lease is lost",
+    test="tests/unit/runtime/test_calls.py::"
+    "test_a_call_sends_nothing_more_once_the_lease_is_lost_however_long_it_has_been_under_way",
+)
+def a_call_goes_on_after_the_lease() -> None:
+    def unfenced(_what: str) -> None:
+        return None
+
+    swap(ensure_leading, unfenced)

@@ -10,6 +10,9 @@ import msgspec
 from seamark.api.sample import ConfigMapRef, GreetingStatus
 from seamark.families.sample.greeting.reconcile import judge, posted_as
 from seamark.families.sample.greeting.state import POSTED, Seen
+from seamark_edge.agent.cluster import ClusterEndpoints
+from seamark_edge.agent.model import Holder
+from seamark_edge.api.ngrok import AgentEndpoint
 from seamark_runtime import conditions, log
 from seamark_runtime.api.meta import Condition
 from seamark_runtime.apply import Answers
@@ -165,3 +168,15 @@ def message_without_a_limit() -> None:
 
 def _unredacted(text: str, _longest: int | None = None) -> str:
     return text
+
+
+@BUGS.bug(
+    "an agent reports no problem",
+    "why agents can't hold an endpoint is in their log only",
+    test="tests/unit/operator/providers/edge/test_cluster.py::test_a_secret_is_read_by_name_and_its_change_is_taken_up",
+)
+def an_agent_reports_no_problem() -> None:
+    def kept(self: ClusterEndpoints, _holder: Holder, endpoint: AgentEndpoint, reason: str) -> None:
+        self.problems[endpoint.key] = reason
+
+    swap(ClusterEndpoints._problem, kept)

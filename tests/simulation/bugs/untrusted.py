@@ -15,7 +15,6 @@ from seamark_runtime.reconciler import Reconciler
 from seamark_runtime.request import Request
 from seamark_runtime.untrusted.decoding import Malformed
 from seamark_runtime.untrusted.names import ApiPath, NameRule, api_path, check_name
-from seamark_runtime.view import View
 from seamark_runtime.watch import Broken, Event, Put, Removed, Watch
 from tests.simulation.bugs.bug import Bugs, swap, swap_value
 
@@ -76,8 +75,7 @@ def an_index_function_ends_the_operator() -> None:
 def reads_of_a_failed_reconcile_kept() -> None:
     async def reconcile(self: Reconciler, request: Request) -> None:
         controller = self._router.controllers[request.controller]
-        parts = self._dependencies
-        view = View(parts.informers, parts.clock.monotonic(), parts.followers, parts.reviews)
+        view = self._view()
         if isinstance(controller, Controller):
             await self._object(request, controller, view)
         else:

@@ -61,7 +61,7 @@ def policy(world: World, name: str, document: dict[str, Any]) -> None:
 
 
 def edit_endpoint(world: World, service: str) -> None:
-    """Somebody changes an endpoint of a Service by hand."""
+    """A user changes an endpoint of a Service by hand."""
     for obj in world.store.objects(AGENTS):
         if obj["metadata"]["name"].startswith(f"{service}-"):
             path = f"/apis/ngrok.k8s.ngrok.com/v1alpha1/namespaces/{NAMESPACE}/agentendpoints/{obj['metadata']['name']}"

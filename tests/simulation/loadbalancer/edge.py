@@ -1,9 +1,10 @@
-"""The edge of the simulated world: the twin in memory, with troubles, and agents that hold what the cluster says."""
+"""The edge of the simulated world: the fake in memory, with faults, and agents that hold what the cluster has."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from seamark.providers.edge.calls import Kind
@@ -24,6 +25,7 @@ class TwinEdge(MemoryCalls):
     """Addresses, domains and endpoints with the troubles that the world sends.
 
     - No owner has two addresses, at any moment.
+    - `fall_silent`: for so many seconds it does not answer, or refuses connections. What it has stays; so do agents.
     - Agents hold every AgentEndpoint that the cluster has, as it is now; `agents` says whether any are there.
     """
 
@@ -31,6 +33,9 @@ class TwinEdge(MemoryCalls):
         super().__init__(host="edge.example", domain="edge.example")
         self.world: World
         self.agents = True
+        self.silent_since = float("inf")
+        self._silent_until = float("-inf")
+        self._hangs = False
         self.made: list[str] = []
         self.gone: list[str] = []
 
@@ -38,6 +43,13 @@ class TwinEdge(MemoryCalls):
         await self._before()
         found = await super().listed(kind, limit=limit, where=where)
         return [*found, *self.held()] if kind is Kind.ENDPOINTS else found
+
+    async def check(self, idents: Collection[str]) -> dict[str, Fields]:
+        await self._before()
+        return await super().check(idents)
+
+    def _endpoints(self) -> list[Fields]:
+        return [*super()._endpoints(), *self.held()]
 
     async def create(self, kind: Kind, body: Fields) -> Fields:
         await self._before()
@@ -62,11 +74,20 @@ class TwinEdge(MemoryCalls):
         self.world.tell(f"      the edge deletes {kind.name} {ident}")
         await self._after()
 
+    def fall_silent(self, seconds: float, *, hangs: bool = False) -> None:
+        self.silent_since = self.world.clock.monotonic()
+        self._silent_until, self._hangs = self.silent_since + seconds, hangs
+        self.world.trouble(seconds)
+
+    @property
+    def silent(self) -> bool:
+        return self.world.clock.monotonic() < self._silent_until
+
     def there(self, kind: Kind) -> list[Fields]:
         return list(self._objects[kind].values())
 
     def lose(self, kind: Kind) -> None:
-        """Somebody deletes everything of a kind by hand."""
+        """A user deletes everything of a kind by hand."""
         self._objects[kind].clear()
 
     def reserve_by_hand(self, addr: str) -> None:
@@ -88,6 +109,10 @@ class TwinEdge(MemoryCalls):
 
     async def _before(self) -> None:
         await asyncio.sleep(0.005)
+        if self.silent and self._hangs:
+            await asyncio.Event().wait()
+        if self.silent:
+            raise Retry("connection refused")
         if self.world.under(Fault.OUTSIDE_REFUSES):
             raise Retry("the edge is closed")
         if self.world.under(Fault.OUTSIDE_LEAKS):

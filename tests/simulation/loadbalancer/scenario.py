@@ -1,11 +1,13 @@
 """Services of type LoadBalancer and an edge outside; what the edge has is the oracle.
 
-- No owner has two addresses, at any moment (the twin looks); none is left at the end.
+- No owner has two addresses, at any moment (the fake checks); none is left at the end.
 - A status never shows a custom domain, nor an address that the edge has not reserved.
+- While the edge is silent no address is removed, unless a person has done something since.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -50,7 +52,9 @@ if TYPE_CHECKING:
     from tests.simulation.world import World, Write
 
 CUSTOM, FIXED = "app.example.com", "edge.example:29000"
-TIMING = Intervals(poll=100.0, verify=150.0, shelf_life=3600.0, linger=250.0, soon=100.0)
+TIMING = Intervals(
+    poll=100.0, verify=150.0, shelf_life=3600.0, linger=250.0, soon=100.0, dial=100.0, dial_shelf_life=400.0
+)
 VERBOSE = {STRATEGY: "endpoints-verbose"}
 
 
@@ -69,7 +73,7 @@ class LoadBalancerScenario:
 
     def controllers(self, outside: Any) -> tuple[Declaration, ...]:
         clock = outside.world.clock
-        provider = memory_edge(outside, Freshness(TIMING.verify, TIMING.shelf_life, clock))
+        provider = memory_edge(outside, Freshness(TIMING.verify, TIMING.shelf_life, clock), reachable=True)
         return controllers(replace(self.options, timing=TIMING), provider, clock=clock)
 
     def attach(self, world: World) -> None:
@@ -88,7 +92,7 @@ class LoadBalancerScenario:
             Step("a custom domain", lambda world: serve(world, "web", {URL: f"tls://{CUSTOM}", **VERBOSE}), most=8),
             Step("a host of the edge's", lambda world: serve(world, "own", {URL: "tls://own.edge.example"}), most=6),
             Step("the domain again", lambda world: serve(world, "late", {URL: f"tls://{CUSTOM}"}), most=2),
-            Step("an address that nobody has", lambda world: serve(world, "fix", {URL: f"tcp://{FIXED}"}), most=2),
+            Step("an address without an owner", lambda world: serve(world, "fix", {URL: f"tcp://{FIXED}"}), most=2),
             Step("it is reserved", lambda world: world.outside.reserve_by_hand(FIXED), most=4, wait=1),
             Step("a policy that is not there", lambda world: annotate(world, "tcp", traffic_policy="deny"), most=9),
             Step("it comes", lambda world: policy(world, "deny", DENY), most=9),
@@ -101,11 +105,14 @@ class LoadBalancerScenario:
             Step("verbose", lambda world: annotate(world, "own", mapping_strategy="endpoints-verbose"), most=5),
             Step("and back", lambda world: annotate(world, "own", mapping_strategy=None), most=6),
             Step("the edge loses all addresses", lambda world: world.outside.lose(Kind.ADDRESSES), most=9),
-            Step("the edge loses all endpoints", lambda world: world.outside.lose(Kind.ENDPOINTS), most=1),
+            Step("the edge loses all endpoints", lambda world: world.outside.lose(Kind.ENDPOINTS), most=6),
             Step("one port", lambda world: change(world, "tcp", ports=listed(82)), most=6),
             Step("no load balancer", lambda world: change(world, "tcp", **NO_LOAD_BALANCER), most=3),
             Step("the operator restarts", lambda world: world.restart_operator()),
             Step("the first with the domain goes", lambda world: delete(world, SERVICES, "web"), most=13),
+            Step("an upstream refuses connections", lambda world: refuse(world, "own"), most=4),
+            Step("it accepts them again", lambda world: world.outside.unreachable.clear(), most=4),
+            Step("the edge is silent for hours, and the operator restarts", self._outage, most=40),
         )
 
     def farewell(self) -> Step:
@@ -135,12 +142,35 @@ class LoadBalancerScenario:
         with self._world.watching():
             shown = ingress(event.new)
             before = ingress(event.old) if event.old else []
+            self._nothing_removed(event.new, before, shown)
             for host, port in shown:
                 if host == CUSTOM:
                     raise Violation("never the custom domain", f"{event.new['metadata']['name']} shows it")
                 new = (host, port) not in before
                 if new and port != 443 and f"{host}:{port}" not in self._reserved(event.new["metadata"]["uid"]):
                     raise Violation("no lie", f"{host}:{port} is shown, and not reserved")
+
+    def _outage(self, world: World) -> None:
+        """Longer than anything that the edge has answered is relied on, on both sides of a restart."""
+        world.outside.fall_silent(3 * TIMING.shelf_life)
+        loop = asyncio.get_running_loop()
+        loop.call_later(TIMING.dial_shelf_life + GRACE, self._nothing_reachable)
+        loop.call_later(1.5 * TIMING.shelf_life, world.restart_operator)
+        loop.call_later(2 * TIMING.shelf_life, self._nothing_reachable)
+
+    def _nothing_reachable(self) -> None:
+        """The edge has been silent for longer than its answers about upstreams are relied on."""
+        if not self._world.outside.silent:
+            return
+        with self._world.watching():
+            for service in services(self._world):
+                if conditions_of(service).get(REACHABLE, {}).get("status") == "True":
+                    raise Violation("in time", f"{service['metadata']['name']} is Reachable, and the edge is silent")
+
+    def _nothing_removed(self, service: Any, before: Any, shown: Any) -> None:
+        outside, removed = self._world.outside, sorted(set(before) - set(shown))
+        if removed and outside.silent and self._world.acted <= outside.silent_since:
+            raise Violation("an outage removes nothing", f"{service['metadata']['name']} shows {removed} no more")
 
     def _reserved(self, uid: str) -> set[str]:
         items = self._world.outside.there(Kind.ADDRESSES)
@@ -161,11 +191,11 @@ class LoadBalancerScenario:
                 return f"{service['metadata']['name']}: {words}"
         for kind in (AGENTS, CLOUDS, DOMAINS):
             for obj in world.store.objects(kind):
-                if words := endpoint_unsettled(obj):
+                if words := endpoint_unsettled(world, obj):
                     return f"{kind} {obj['metadata']['name']}: {words}"
         return self._edge_unsettled(world)
 
-    def _service_unsettled(self, world: World, service: Any) -> str:
+    def _service_unsettled(self, world: World, service: Any) -> str:  # noqa: PLR0911  one row per cause
         meta = service["metadata"]
         if "deletionTimestamp" in meta:
             return "it is still being deleted"
@@ -185,6 +215,8 @@ class LoadBalancerScenario:
             return f"it shows {ingress(service)}, and should show {expected}"
         if not expected:
             return "" if conditions_of(service).get(f"{PREFIX}Accepted", {}).get("status") == "False" else "no word why"
+        if words := reachable_unsettled(world, service):
+            return words
         verbose = (meta.get("annotations") or {}).get(STRATEGY) == "endpoints-verbose"
         ports = len({port for _, port in expected})
         counts = (len(children[AGENTS]), len(children[CLOUDS]))
@@ -192,7 +224,7 @@ class LoadBalancerScenario:
 
     @staticmethod
     def _nonsense(world: World, service: Any) -> bool:
-        """Whether somebody has written what can't be, after the past came back, and nobody mends it."""
+        """Whether a user has written something invalid, after a restore, and it is not repaired."""
         said = service["metadata"].get("annotations") or {}
         policy = world.store.get(POLICIES, NAMESPACE, said[POLICY]) if POLICY in said else None
         return "@" in said.get(URL, "") or (policy is not None and "bad" in policy["spec"]["policy"])
@@ -217,7 +249,7 @@ class LoadBalancerScenario:
         return [(addr.rpartition(":")[0], int(addr.rpartition(":")[2])) for addr in mine]
 
     def _holder(self, world: World) -> str:
-        """Who has the custom domain: whoever has it computed."""
+        """The owner of the custom domain: the one with the computed address."""
         for service in services(world):
             said = (service["metadata"].get("annotations") or {}).get("k8s.ngrok.com/computed-url", "")
             if CUSTOM in said:
@@ -260,7 +292,23 @@ class LoadBalancerScenario:
         }
 
 
+def refuse(world: World, service: str) -> None:
+    """Nothing is behind the address of a Service any more."""
+    found = world.store.get(SERVICES, NAMESPACE, service)
+    if found is not None:
+        world.outside.unreachable[found["metadata"]["annotations"]["k8s.ngrok.com/computed-url"]] = "refused"
+
+
+def reachable_unsettled(world: World, service: Any) -> str:
+    url = (service["metadata"].get("annotations") or {}).get("k8s.ngrok.com/computed-url", "")
+    condition = conditions_of(service).get(REACHABLE, {})
+    expected = "False" if url in world.outside.unreachable else "True"
+    return "" if condition.get("status") == expected else f"Reachable is {condition}, and should be {expected}"
+
+
 PREFIX = "k8s.ngrok.com/"
+REACHABLE = "k8s.ngrok.com/Reachable"
+GRACE = 40.0  # seconds: a call that hangs, and the write
 NO_LOAD_BALANCER: dict[str, Any] = {"type": "ClusterIP", "loadBalancerClass": None}
 
 
@@ -273,7 +321,7 @@ def ingress(service: Any) -> list[tuple[str, int]]:
     return [(entry.get("hostname") or entry.get("ip"), port["port"]) for entry in entries for port in entry["ports"]]
 
 
-def endpoint_unsettled(obj: Any) -> str:
+def endpoint_unsettled(world: World, obj: Any) -> str:
     meta, ready = obj["metadata"], conditions_of(obj).get("Ready", {})
     if "deletionTimestamp" in meta:
         return "it is still being deleted"
@@ -282,6 +330,7 @@ def endpoint_unsettled(obj: Any) -> str:
         return f"Ready speaks of {ready.get('observedGeneration')}, not {meta['generation']}"
     if ready["reason"] == "NotChecked":
         return ""  # a custom domain: this edge does not look at its DNS
-    if ready["status"] != ("False" if policy_error else "True"):
+    unreachable = obj["spec"].get("url") in world.outside.unreachable
+    if ready["status"] != ("False" if policy_error or unreachable else "True"):
         return f"Ready is {ready['status']}: {ready['message']}"
     return ""

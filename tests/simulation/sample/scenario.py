@@ -64,7 +64,7 @@ class SampleScenario:
         return (
             Step("a greeting", lambda world: acts.create(world, "plain", text="one"), most=2),
             Step("one for a board", lambda world: acts.create(world, "posted", kept=True, text="2", board="quay"), 3),
-            Step("somebody has a ConfigMap", lambda world: acts.foreign_config_map(world, "taken", "mine")),
+            Step("a foreign ConfigMap is there", lambda world: acts.foreign_config_map(world, "taken", "mine")),
             Step("a greeting of that name", lambda world: acts.create(world, "taken", text="three"), most=2),
             Step("one that stays", lambda world: acts.create(world, "kept", text="stay", board="quay"), most=3),
             Step("two texts in a row", lambda world: acts.edit_twice(world, "plain", "four"), most=4),

@@ -133,7 +133,7 @@ class Truth:
         if before is None or before["status"] != "True" or name == "Ready" or _is_going(obj):
             return
         if set(self._world.befallen) & set(RESTORES):
-            return  # the outside did not go back with the cluster
+            return  # the remote side was not restored with the cluster
         spec, generation = obj["spec"], condition["observedGeneration"]
         if before.get("observedGeneration") != generation or generation != obj["metadata"]["generation"]:
             return

@@ -19,6 +19,16 @@ def test_a_text_field_gets_a_value_of_every_class() -> None:
     assert {entry.group for entry in chosen(NAME, "web", 1, seed=1)} == set(TEXTS)
 
 
+def test_every_text_field_gets_all_slow_texts_at_once_in_its_form() -> None:
+    for current, name in (("web", "all"), ("tcp://web:80", "all-formed")):
+        found = [entry for entry in chosen(NAME, current, 1, seed=3) if entry.group == "quadratic"]
+        (whole,) = [entry for entry in found if entry.name == name]
+        assert all(
+            text[:4_000] in whole.value for text in TEXTS["quadratic"].values() if text != TEXTS["quadratic"]["all"]
+        )
+        assert len(whole.value) < 120_000
+
+
 def test_the_same_seed_chooses_the_same_values() -> None:
     assert chosen(NAME, "web", 2, seed=7) == chosen(NAME, "web", 2, seed=7)
     assert chosen(NAME, "web", 2, seed=7) != chosen(NAME, "web", 2, seed=8)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 
+from seamark.cli.families import FAMILIES
+from seamark_runtime.api.crd import manifests
 from tests.hostile.bases import Base as BaseManifest
 from tests.hostile.bases import all_fields, base_for, filled, load
+from tests.hostile.cases import untried
 from tests.hostile.schema import Field, changed, fields, locate, reaches, read
 
 TEXT = {"type": "string"}
@@ -90,3 +94,12 @@ def test_a_base_that_has_the_value_is_taken_before_one_that_has_a_place_for_it()
 
 def test_words_are_filled_in_everywhere() -> None:
     assert filled({"{name}": ["{name}.a", 1]}, {"name": "x"}) == {"x": ["x.a", 1]}
+
+
+def test_every_kind_of_every_family_is_tried_or_left_out_for_a_reason() -> None:
+    published = [kind["spec"]["names"]["kind"] for family in FAMILIES.values() for kind in family.published()]
+    ours = yaml.safe_load_all(manifests([crd for family in FAMILIES.values() for crd in family.crds]))
+    kinds = [*published, *(kind["spec"]["names"]["kind"] for kind in ours)]
+    assert len(kinds) > 20
+    assert untried(kinds, load()) == []
+    assert untried([*kinds, "Widget"], load()) == ["Widget"]

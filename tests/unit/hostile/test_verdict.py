@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import pathlib
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ import pytest
 from tests.hostile.bases import Base
 from tests.hostile.cases import Case, fast, planned
 from tests.hostile.corpus import Entry
+from tests.hostile.documents import encoded
+from tests.hostile.instances import known
 from tests.hostile.known_names import CANARY, CANARY_TLS
 from tests.hostile.metadata import FINALIZERS, forged, metadata_fields
-from tests.hostile.programs import failures, loop_of
+from tests.hostile.observers import Metrics
+from tests.hostile.programs import Loop, Program, failures, loop_of
 from tests.hostile.report import Report
-from tests.hostile.results import Result, Tally
-from tests.hostile.schema import Path
+from tests.hostile.results import Result, Tally, judged_fields
+from tests.hostile.schema import Field, Path
 from tests.hostile.tenants import Markers, encodings
 from tests.hostile.verdict import (
     DEFAULT_TIME,
@@ -27,6 +31,7 @@ from tests.hostile.verdict import (
     judged,
     not_ours,
     percentile,
+    reasons,
     spoken,
     stalled_ms,
 )
@@ -147,11 +152,21 @@ def test_a_task_whose_exception_nobody_took_is_a_failure() -> None:
     assert failures("agent", "Task exception was never retrieved\n")
 
 
-def test_the_loop_is_measured_by_the_gauge_where_there_is_one() -> None:
+def test_a_process_without_the_gauge_measures_nothing() -> None:
     lag = 'seamark_loop_lag_seconds_bucket{le="0.1"} 3.0\nseamark_loop_lag_seconds_bucket{le="0.2"} 4.0\n'
-    more = 'seamark_loop_lag_seconds_bucket{le="+Inf"} 4.0\n'
-    assert loop_of(lag + more).block_ms == pytest.approx(200)
-    assert loop_of(lag + more + "seamark_loop_longest_block_seconds 0.031\n").block_ms == pytest.approx(31)
+    assert loop_of(lag).block_ms is None
+    assert loop_of(lag + "seamark_loop_longest_block_seconds 0.031\n").block_ms == pytest.approx(31)
+
+
+def test_the_worst_of_each_process_is_kept_over_its_restarts() -> None:
+    programs = [Program(name, [], {}, pathlib.Path("log")) for name in ("operator", "edge", "agent")]
+    metrics = Metrics(programs, lambda: ["Thing h-1"])
+    for name, block, crashed in (("operator", 20.0, 3.0), ("operator", 60.0, 4.0), ("operator", 1.0, 1.0)):
+        metrics.heard(name, Loop(block, crashed))
+    metrics.heard("edge", Loop(0.0))
+    assert metrics.blocks == {"operator": 60.0, "edge": 0.0, "agent": None}
+    assert metrics.crashed == 5.0
+    assert metrics.blamed == ["operator: the loop was held for 60 ms, with Thing h-1"]
 
 
 def test_crashed_reconciles_are_counted_over_all_kinds() -> None:
@@ -181,7 +196,8 @@ def case(kind: str = "Thing", group: str = "length") -> Case:
 def test_the_last_line() -> None:
     tally = Tally([Result(case(), Outcome.SILENT), Result(case(), Outcome.CRASHED), Result(case(), Outcome.SERVED)])
     tally.stuck.append("Thing h-9")
-    report = Report(kinds=1, fields=2, done=2, stalled_ms=12.4, loop_block_ms=31, second_run_mb=1.25)
+    report = Report(kinds=1, fields=2, done=2, stalled_ms=12.4, second_run_mb=1.25)
+    report.loop_blocks = {"operator": 31.0, "edge": 12.0}
     report.count(tally)
     assert report.failed
     assert report.lines()[-1] == (
@@ -191,9 +207,19 @@ def test_the_last_line() -> None:
 
 
 def test_a_whole_run_misses_its_limits_by_name() -> None:
-    report = Report(fields=2, done=1, stalled_ms=251, loop_block_ms=51, second_run_mb=21)
-    assert [words.split()[0] for words in report.missed] == ["stalled_ms", "loop_block_ms", "second_run_mb", "1"]
-    assert not Report(fields=2, done=2, stalled_ms=250, loop_block_ms=50, second_run_mb=20).missed
+    report = Report(fields=2, done=1, stalled_ms=251, second_run_mb=21)
+    assert [words.split()[0] for words in report.missed] == ["stalled_ms", "second_run_mb", "1"]
+    assert not Report(fields=2, done=2, stalled_ms=250, second_run_mb=20).missed
+
+
+def test_a_loop_that_is_held_fails_every_run_and_so_does_one_that_is_not_measured() -> None:
+    assert not Report(loop_blocks={"operator": 50.0, "agent": 0.0}).failed
+    report = Report(loop_blocks={"operator": 50.0, "forwarder": 51.0, "agent": None})
+    assert report.failed
+    assert report.held == [
+        "loop_block_ms of agent was never measured",
+        "loop_block_ms of forwarder is 51, at most 50 are allowed",
+    ]
 
 
 def test_a_process_that_ended_counts_even_if_no_case_repeats_it() -> None:
@@ -206,6 +232,34 @@ def test_cases_that_were_given_up_are_a_failure() -> None:
     report = Report()
     report.count(Tally(given_up=3))
     assert report.failed
+
+
+def test_one_slow_sample_of_the_baseline_hides_no_stall() -> None:
+    before = {"dns": [*[0.1] * 199, 3.0]}
+    assert stalled_ms(before, {"dns": [2.0]}) == pytest.approx(1900)
+    assert stalled_ms({"dns": [0.1, 3.0]}, {"dns": [2.0]}) == 0, "of two samples neither is an accident"
+    assert stalled_ms({}, {"dns": [2.0]}) == 2000
+
+
+def test_fields_whose_cases_can_not_be_judged_do_not_count_as_done() -> None:
+    def result(kind: str, outcome: Outcome, name: str = "a") -> Result:
+        base = Base({"kind": kind, "apiVersion": "v1"})
+        return Result(Case(kind, ("spec", name), PLAIN, base), outcome)
+
+    fields = [Field(kind, ("spec", name), "string") for kind in ("Service", "UDPRoute") for name in ("a", "b")]
+    results = [result("Service", Outcome.UNUSED), result("UDPRoute", Outcome.UNUSED)]
+    done, unjudged = judged_fields(fields, results)
+    assert (done, unjudged) == ({("Service", ("spec", "a"))}, {"UDPRoute": 2})
+    done, unjudged = judged_fields(fields, [*results, result("UDPRoute", Outcome.REFUSED)])
+    assert (len(done), unjudged) == (2, {"UDPRoute": 1})
+    report = Report(fields=4, done=1, unjudged=2)
+    assert report.missed == ["1 fields were not tried"]
+
+
+def test_limits_that_were_missed_come_before_the_summary() -> None:
+    report = Report(fields=2, done=2, stalled_ms=400)
+    assert [line.split()[0] for line in report.lines()[-2:]] == ["stalled_ms", "hostile:"]
+    assert not any(line.startswith("stalled_ms") for line in report.lines(whole=False))
 
 
 def test_the_fast_run_has_every_kind_and_class_before_any_comes_again() -> None:
@@ -222,6 +276,23 @@ def test_what_no_base_reaches_is_left_out_by_name() -> None:
     whole = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
     plan = planned({"A": [Base({"kind": "A", "apiVersion": "v1"})]}, {"A": (whole, {})}, per_group=1, seed=1)
     assert plan.left_out["A spec.a"] == "no base manifest has a place for it"
+
+
+def test_what_a_schema_leaves_open_becomes_unreadable_after_it_was_served() -> None:
+    policy = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {"type": "object", "properties": {"name": {"type": "string"}, "policy": policy}}
+    base = Base({"kind": "A", "apiVersion": "v1", "metadata": {}, "spec": {"name": "{name}", "policy": {"a": 1}}})
+    plan = planned({"A": [base]}, {"A": ({"properties": {"spec": spec}}, {})}, per_group=1, seed=1)
+    (update,) = [case for case in plan.cases if case.entry.group == "update"]
+    assert update.object({"name": "h-1"})["spec"]["policy"] == {"a": 1}
+    assert b"[" * 1_200 in encoded(update.after[0]["spec"]["policy"])
+
+
+def test_an_endpoint_where_no_tenant_may_lead_anybody_has_to_be_named_as_that() -> None:
+    expected = {case.reason for case in known("192.0.2.1") if case.kind == "EndpointSlice"}
+    assert expected == {"AddressNotAllowed"}
+    assert expected <= reasons({"parents": [{"conditions": [{"reason": "Accepted"}, {"reason": "AddressNotAllowed"}]}]})
+    assert not expected & reasons({"conditions": [{"reason": "EndpointsSilent"}]})
 
 
 def test_metadata_is_forged_in_every_kind() -> None:

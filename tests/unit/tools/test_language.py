@@ -1,4 +1,8 @@
-"""Texts of the product are plain technical English: no metaphors of speech, houses or people (CONTRIBUTING.md)."""
+"""All texts are plain technical English, without the words listed here (CONTRIBUTING.md).
+
+Checked are docstrings, comments, messages and names in Python, names and comments of the console's page, and pages and
+fragments in Markdown. Code in Markdown, and what a page quotes, does not count.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.sources import modules
+from tests.sources import PACKAGES, ROOT, modules
 
 AVOIDED = {
     r"nobody|somebody|everybody|whoever|anybody's": "name the party: a client, another writer, no endpoint",
@@ -35,7 +39,24 @@ AVOIDED_NAMES = {
 }
 WHOLE_NAME = "one"  # avoided as a name, not as a part of one: a variable is named for what it holds
 AVOIDED_PARTS = frozenset(part for parts in AVOIDED_NAMES for part in parts.split())
+OF_KUBERNETES = "seamark_cluster/embedded/"  # messages of the embedded API server are those of the real one
 PATTERN = re.compile(r"\b(?:" + "|".join(AVOIDED) + r")\b", re.IGNORECASE)
+
+
+CONSOLE = PACKAGES["seamark"] / "console" / "page"
+PAGES = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "changes/*.md", "packages/*/README.md") for path in ROOT.glob(pattern)
+)
+OWN = "tests/unit/tools/test_language.py"
+CODE = re.compile(r"`[^`]*`")
+QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”", re.DOTALL)
+
+
+def developers() -> Iterator[tuple[str, Path]]:
+    """The Python files of the tests and tools."""
+    for folder in ("tests", "tools"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), path
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -49,10 +70,23 @@ def texts(path: Path) -> Iterator[str]:
             yield token.string
 
 
+def messages(path: Path) -> Iterator[str]:
+    """Sentences in calls: messages of conditions and errors, log lines, help of commands and settings."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+                parts = [part for part in ast.walk(argument) if isinstance(part, ast.Constant)]
+                yield from (part.value for part in parts if isinstance(part.value, str) and " " in part.value.strip())
+
+
 def avoided(text: str) -> str:
-    """The first avoided word of a text; empty if there is none."""
-    match = PATTERN.search(text)
+    """The first avoided word in a text; empty if there is none."""
+    match = PATTERN.search(CODE.sub("", text))
     return match.group() if match else ""
+
+
+def report(found: set[str], rules: dict[str, str]) -> str:
+    return "\n".join([*sorted(found), *(f"{parts}: {instead}" for parts, instead in rules.items())])
 
 
 def test_docstrings_and_comments_use_the_words_of_the_field() -> None:
@@ -62,7 +96,41 @@ def test_docstrings_and_comments_use_the_words_of_the_field() -> None:
         for text in texts(path)
         if (word := avoided(text))
     }
-    assert found == set(), "\n".join([*sorted(found), *(f"{parts}: {instead}" for parts, instead in AVOIDED.items())])
+    assert found == set(), report(found, AVOIDED)
+
+
+def test_few_texts_of_tests_and_tools_use_other_words() -> None:
+    written = [(name, text) for name, path in developers() if name != OWN for text in texts(path) if text]
+    found = {f"{name}: {word!r} in {' '.join(text.split())[:100]}" for name, text in written if (word := avoided(text))}
+    assert len(found) <= 0.01 * len(written), report(found, AVOIDED)
+
+
+def test_messages_use_the_words_of_the_field() -> None:
+    found = {
+        f"{name}: {word!r} in {' '.join(text.split())[:100]}"
+        for name, path in modules()
+        if not name.startswith(OF_KUBERNETES)
+        for text in messages(path)
+        if "has(" not in text and (word := avoided(text))  # an expression has names
+    }
+    assert found == set(), report(found, AVOIDED)
+
+
+def test_few_lines_of_pages_use_other_words() -> None:
+    """Some, for pages and fragments that are written at the same time as the list of words changes."""
+    lines = [(path.name, line) for path in PAGES for line in QUOTED.sub("", path.read_text()).splitlines()]
+    found = {f"{name}: {word!r} in {line.strip()[:120]}" for name, line in lines if (word := avoided(line))}
+    assert len(found) <= 0.001 * len(lines), report(found, AVOIDED)
+
+
+def test_the_console_uses_the_words_of_the_field() -> None:
+    for path in sorted(CONSOLE.glob("*.*")):
+        text = path.read_text()
+        found = {f"{word!r} in {line.strip()[:100]}" for line in text.splitlines() if (word := avoided(line))}
+        code = re.sub(r'//.*|"[^"]*"', "", text) if path.suffix in (".js", ".css") else ""
+        names = set(re.findall(r"[A-Za-z_]\w*", code))
+        found |= {name for name in names - {"words"} if is_avoided(name)}  # `words` is a field of its API
+        assert found == set(), report(found, AVOIDED | AVOIDED_NAMES)
 
 
 def test_an_avoided_word_is_found() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
 
+from tests.sources import modules
 from tools.setup import ROOT
+
+SCREEN = 60  # lines
 
 LOCKS = [
     "requirements/run.lock",
@@ -37,3 +41,20 @@ def test_a_lock_has_a_hash_for_everything_and_names_no_place(lock: str) -> None:
     assert all("==" in package and "--hash=sha256:" in package for package in packages)
     assert "://" not in text
     assert "index" not in re.sub(r"--hash=\S+", "", text)
+
+
+def test_development_uses_what_runs() -> None:
+    locks = [re.findall(r"^(\S+==\S+)", (ROOT / path).read_text(), re.MULTILINE) for path in LOCKS[:2]]
+    run, development = map(set, locks)
+    assert run
+    assert run <= development
+
+
+def test_functions_fit_a_screen() -> None:
+    long = {
+        f"{name}:{node.name}"
+        for name, path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno >= SCREEN
+    }
+    assert long == set()

@@ -116,6 +116,15 @@ def test_a_missing_program_is_installed_where_root_allows_it(root: Path, system:
     assert "dash" not in system[1]
 
 
+def test_programs_of_postgresql_are_found_where_debian_keeps_them(tmp_path: Path) -> None:
+    for version in ("9", "15"):
+        (tmp_path / version / "bin").mkdir(parents=True)
+        (tmp_path / version / "bin" / "nowhere-else").touch()
+    assert setup.find_program("nowhere-else", tmp_path) == tmp_path / "15" / "bin" / "nowhere-else"
+    assert setup.find_program("sh", tmp_path) is not None
+    assert setup.find_program("nowhere-at-all", tmp_path) is None
+
+
 def test_a_missing_program_is_named_where_root_does_not(
     root: Path, system: list[Sequence[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -67,6 +68,13 @@ def test_all_stages_run_in_order(tmp_path: Path, asked: list[Sequence[str]], cap
     assert out.index("=== one ===") < out.index("=== two ===") < out.index("=== three ===")
 
 
+def test_budgets_add_up_to_what_is_promised() -> None:
+    declared = tomllib.loads((setup.ROOT / "tools" / "stages.toml").read_text())
+    warm = sum(stage["budget"] for stage in declared["stage"])
+    assert warm <= 49
+    assert warm + declared["setup"]["budget"] <= 75, "from nothing"
+
+
 def test_a_stage_alone_is_set_up_for_itself_alone(tmp_path: Path, asked: list[Sequence[str]]) -> None:
     assert stages.main(["one"], declare(tmp_path)) == 0
     assert (done(tmp_path), asked) == ({"one"}, [["venv"]])
@@ -115,14 +123,42 @@ def test_the_report_is_a_table() -> None:
     ]
 
 
-def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path, number: signal.Signals) -> None:
     orphan = "import os, time; os.fork() or (os.setsid(), time.sleep(600))"
     (tmp_path / "orphan.sh").write_text(f"{sys.executable} -c '{orphan}' {tmp_path.name} & sleep 600")
     declare(tmp_path, two=f"sh {tmp_path}/orphan.sh")
     run = subprocess.Popen([sys.executable, "-c", run_stages(tmp_path)], cwd=setup.ROOT)
     wait_for(lambda: len(running(tmp_path.name)) >= 2)
-    run.send_signal(signal.SIGTERM)
+    run.send_signal(number)
     assert run.wait(30) is not None
+    assert running(tmp_path.name) == []
+
+
+def test_a_second_interruption_changes_nothing(tmp_path: Path) -> None:
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    (tmp_path / "stubborn.sh").write_text(f"{sys.executable} -c '{stubborn}' {tmp_path.name} & sleep 600")
+    declare(tmp_path, two=f"sh {tmp_path}/stubborn.sh")
+    run = subprocess.Popen([sys.executable, "-c", run_stages(tmp_path)], cwd=setup.ROOT, stderr=subprocess.PIPE)
+    wait_for(lambda: len(running(tmp_path.name)) >= 2)
+    run.send_signal(signal.SIGINT)
+    wait_for(lambda: len(running(tmp_path.name)) < 2)  # those that end when asked to
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert b"Traceback" not in errors
+    assert running(tmp_path.name) == []
+
+
+def test_what_is_started_while_all_is_ended_is_ended_too(tmp_path: Path) -> None:
+    late = f'sh -c "sleep 600; : {tmp_path.name}"'
+    (tmp_path / "late.sh").write_text(f"trap 'setsid {late} & exit' TERM\nwhile true; do sleep 0.1; done\n")
+    declare(tmp_path, two=f"sh {tmp_path}/late.sh")
+    run = subprocess.Popen([sys.executable, "-c", run_stages(tmp_path)], cwd=setup.ROOT, stderr=subprocess.PIPE)
+    wait_for(lambda: len(running(tmp_path.name)) >= 1)
+    run.send_signal(signal.SIGTERM)
+    _, errors = run.communicate(timeout=30)
+    assert b"left behind, and ended: sh -c sleep 600" in errors
     assert running(tmp_path.name) == []
 
 
@@ -147,9 +183,11 @@ def children(pid: int) -> list[str]:
 def run_stages(root: Path) -> str:
     return f"""
 from pathlib import Path
-from tools import setup, stages
+from functools import partial
+from tools import descendants, setup, stages
+descendants.end_all = partial(descendants.end_all, 2.0)
 setup.main = lambda *_: 0
-stages.program([], Path({str(root)!r}))
+raise SystemExit(stages.program([], Path({str(root)!r})))
 """
 
 

@@ -1,0 +1,1 @@
+"""Faults with a known time of injection and of repair, by family."""
