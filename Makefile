@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak hostile report manifests clean lock changelog
+.PHONY: help run test check bench simulate seeded-bugs conformance soak witness hostile report manifests clean lock changelog
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -52,9 +52,14 @@ conformance: ## the official Gateway API conformance suite, on this machine; ARG
 	@$(SETUP) venv controlplane gateway conformance
 	@$(BIN)/python -m tests.conformance $(ARGS)
 
-soak: ## all families with churn and faults on the real control plane, for MINUTES=5; needs root
+soak: ## all families with churn and faults on the real control plane, then the witness, each for MINUTES=5; needs root
 	@$(SETUP) venv controlplane gateway system
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
+	@$(BIN)/python -m tests.witness --minutes $(MINUTES)
+
+witness: ## compare all statuses with what clients see, with faults, for MINUTES=5; needs root
+	@$(SETUP) venv controlplane gateway system
+	@$(BIN)/python -m tests.witness --minutes $(MINUTES) $(ARGS)
 
 hostile: ## every field that a tenant may write, with hostile values; ARGS=--edge for the edge's ports; needs root
 	@$(SETUP) venv controlplane gateway system

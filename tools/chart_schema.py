@@ -50,7 +50,19 @@ SET_HERE = frozenset(
         *("lb_namespace", "lb_drain", "lb_cross_namespace_upstreams", "lb_cross_namespace_bindings"),
         *("bindings_edge", "bindings_edge_url", "bindings_edge_key", "bindings_edge_key_file", "bindings_edge_ca"),
         *("bindings_namespace", "bindings_operator"),
-        *("state", "bind", "public_host", "domain", "agent_port", "api_port", "api_tls", "ops_port", "http_port"),
+        *(
+            "state",
+            "store",
+            "store_password_file",
+            "bind",
+            "public_host",
+            "domain",
+            "agent_port",
+            "api_port",
+            "api_tls",
+            "ops_port",
+            "http_port",
+        ),
         *("tls_port", "ingress_port", "tcp_ports", "agent_cert", "agent_key", "given"),
     )
 )

@@ -15,9 +15,12 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE = 10.0  # seconds between SIGTERM and SIGKILL
+STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def adopt_orphans() -> None:
@@ -35,17 +38,46 @@ def wait(process: subprocess.Popen[bytes]) -> int:
             os.waitpid(ended.si_pid, 0)
 
 
+def interrupt_once() -> None:
+    """The first stop signal raises `KeyboardInterrupt`; later ones are ignored, for all is being ended."""
+    for number in STOP:
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    _ignore_stop()
+    raise KeyboardInterrupt
+
+
+def _ignore_stop() -> None:
+    for number in STOP:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def end_all(grace: float = GRACE) -> list[str]:
-    """Ends all descendants and returns their command lines. Not while a child is waited for."""
-    left = dict(descendants(os.getpid()))
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in left:
+    """Ends all descendants, those too that they start meanwhile, and returns their command lines.
+
+    Not while a child is waited for. Stop signals are ignored from now on.
+    """
+    _ignore_stop()
+    found: dict[int, str] = {}
+    kill = time.monotonic() + grace
+    while time.monotonic() < kill + grace and (left := _left()):
+        late = time.monotonic() > kill
+        for pid in left if late else left.keys() - found.keys():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
-        deadline = time.monotonic() + grace
-        while time.monotonic() < deadline and _reaped_all():
-            time.sleep(0.05)
-    return list(left.values())
+                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
+        found |= left
+        time.sleep(0.05)
+    return list(found.values())
+
+
+def _left() -> dict[int, str]:
+    """The descendants, after those that have ended were reaped."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return dict(descendants(os.getpid()))
 
 
 def descendants(parent: int) -> Iterator[tuple[int, str]]:
@@ -64,13 +96,3 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
     except OSError:
         return ""
-
-
-def _reaped_all() -> bool:
-    """Whether there are children left after those that have ended were reaped."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True

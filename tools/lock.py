@@ -20,10 +20,11 @@ COMPILE = (
 GO = "packages/cluster/src/seamark_cluster/real/build/go-bin"
 RUN = tuple(f"packages/{name}/pyproject.toml" for name in ("runtime", "edge", "operator"))
 OURS = tuple(f"--no-emit-package={name}" for name in ("seamark-runtime", "seamark-edge", "seamark", "seamark-cluster"))
+EXTRAS = ("--extra=postgresql",)  # the image, and who works on this, have the driver; who installs a wheel asks for it
 LOCKS = (
-    (*RUN, *OURS, "-o", "requirements/run.lock"),
+    (*RUN, *EXTRAS, *OURS, "-o", "requirements/run.lock"),
     (
-        *(*RUN, "packages/cluster/pyproject.toml", "--group", "pyproject.toml:dev", *OURS),
+        *(*RUN, "packages/cluster/pyproject.toml", "--group", "pyproject.toml:dev", *EXTRAS, *OURS),
         *("-c", "requirements/run.lock", "-o", "requirements/dev.lock"),
     ),
     (f"{GO}.in", "-o", f"{GO}.lock"),

@@ -24,6 +24,7 @@ from seamark_edge.edge.settings import PREFIX, EdgeSettings
 from seamark_edge.forwarder.metrics import ForwarderMetrics
 from seamark_edge.forwarder.settings import ForwarderSettings
 from seamark_runtime.controller import Controller
+from seamark_runtime.loopwatch import LoopWatch
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.rbac import grants, rules
 from seamark_runtime.settings import Field, Settings, declared
@@ -71,7 +72,10 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def settings(whose: str, command: str, fields: Iterable[Field]) -> str:
     rows = ((f"`{f.flag}`", f"`{f.variable}`", default(f), f.description) for f in fields)
-    intro = "A file of them (`--settings`) has the same names; flags win over the environment."
+    intro = (
+        "A file of them (`--settings`) has the same names; flags win over the environment. A setting that was renamed\n"
+        "is accepted under its former name for one version, with a warning."
+    )
     shown = table(("flag", "variable", "default", "meaning"), rows)
     return f"# Settings{whose}\n\nOf `seamark {command}`. {intro}\n\n{shown}"
 
@@ -97,6 +101,7 @@ def metrics() -> str:
     edge = table(heads, _metrics(EdgeMetrics(CollectorRegistry()).registry))
     counted = CollectorRegistry()
     counted.register(AgentMetrics(lambda: (0, 0, False)))
+    LoopWatch(counted)
     agent = table(heads, _metrics(counted))
     forwarder = table(heads, _metrics(ForwarderMetrics().registry))
     text = f"# Metrics\n\n{operator}\n## Of the edge\n\n{edge}\n## Of an agent\n\n{agent}"
@@ -118,7 +123,7 @@ def _metrics(registry: CollectorRegistry) -> Iterator[tuple[str, ...]]:
 
 
 def conditions() -> str:
-    text = "# Conditions\n\nEvery word that a status can say.\n"
+    text = "# Conditions\n\nEvery condition type and reason.\n"
     for family in FAMILIES.values():
         for controller in family.controllers():
             if not isinstance(controller, Controller):

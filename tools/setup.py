@@ -124,9 +124,17 @@ def _with_our_python(root: Path, program: str, trouble: str) -> None:
 def system_packages(root: Path) -> None:
     """Programs of the system that stages name in tools/stages.toml: installed with root, otherwise named."""
     wanted: dict[str, str] = tomllib.loads((root / "tools" / "stages.toml").read_text()).get("system", {})
-    packages = [package for program, package in wanted.items() if shutil.which(program) is None]
+    packages = [package for program, package in wanted.items() if find_program(program) is None]
     if packages:
         _install_system(packages)
+
+
+def find_program(name: str, postgresql: Path = Path("/usr/lib/postgresql")) -> Path | None:
+    """A program of the system: on the path, or where Debian keeps those of each PostgreSQL version; the newest one."""
+    if found := shutil.which(name):
+        return Path(found)
+    found_all = sorted(postgresql.glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+    return found_all[-1] if found_all else None
 
 
 def distributions(root: Path) -> list[Path]:

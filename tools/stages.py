@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -114,7 +113,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
 def program(names: Sequence[str], root: Path = setup.ROOT) -> int:
     """`main` as a process of its own: however it ends, no process that it has started stays."""
     descendants.adopt_orphans()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    descendants.interrupt_once()
     try:
         return main(names, root)
     finally:
