@@ -27,6 +27,7 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- define "seamark.families" -}}
 {{- $found := list -}}
 {{- with .Values.families -}}
+{{- if and .dns.enabled (not .dns.settings.dns_provider) (not .dns.secretName) }}{{ fail "families.dns.settings.dns_provider: choose rfc2136 (a name server), webhook (a provider of ExternalDNS), or memory (no name server at all, for trying it out)" }}{{ end -}}
 {{- if .dns.enabled }}{{ $found = append $found "dns" }}{{ end -}}
 {{- if .loadbalancer.enabled }}{{ $found = append $found "loadbalancer" }}{{ end -}}
 {{- if .bindings.enabled }}{{ $found = append $found "bindings" }}{{ end -}}
