@@ -6,8 +6,10 @@ python -m tools.stages [NAME ...]
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -17,16 +19,24 @@ from pathlib import Path
 from typing import Any
 
 from tools import descendants, setup
+from tools.results import FOLDER
+
+TESTS_FAILED = 1  # pytest's exit code if it ran to its end; a crash or an interruption is another one
 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """A part of the test run: commands that must all succeed, and the minutes that they may take."""
+    """A part of the test run: commands that must all succeed, and the minutes that they may take.
+
+    `rerun` is how many failed tests are run once more, alone. A test that passes then is unstable: the report names it,
+    and the stage does not fail. More failures than that, or a second one, fail the stage.
+    """
 
     name: str
     needs: tuple[str, ...]
     run: tuple[str, ...]
     budget: float
+    rerun: int = 0
 
 
 @dataclasses.dataclass
@@ -37,6 +47,7 @@ class Outcome:
     budget: float
     minutes: float | None = None
     failed: bool = False
+    unstable: tuple[str, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -46,7 +57,8 @@ class Outcome:
     def word(self) -> str:
         if self.minutes is None:
             return "not run"
-        return "FAILED" if self.failed else "OVER BUDGET" if self.over else "ok"
+        words = {"FAILED": self.failed, "OVER BUDGET": self.over, "UNSTABLE": bool(self.unstable)}
+        return next((word for word, applies in words.items() if applies), "ok")
 
 
 def main(names: Sequence[str], root: Path = setup.ROOT) -> int:
@@ -71,7 +83,7 @@ def main(names: Sequence[str], root: Path = setup.ROOT) -> int:
 
 
 def _stage(entry: Mapping[str, Any]) -> Stage:
-    return Stage(entry["name"], tuple(entry["needs"]), tuple(entry["run"]), entry["budget"])
+    return Stage(entry["name"], tuple(entry["needs"]), tuple(entry["run"]), entry["budget"], entry.get("rerun", 0))
 
 
 def _run_all(stages: Sequence[Stage], outcomes: Sequence[Outcome], root: Path) -> None:
@@ -85,15 +97,40 @@ def _run_all(stages: Sequence[Stage], outcomes: Sequence[Outcome], root: Path) -
             return
         print(f"\n=== {stage.name} ===", flush=True)
         began = time.monotonic()
-        outcome.failed = not all(_succeeds(command, root) for command in stage.run)
+        for command in stage.run:
+            succeeds, unstable = _run_command(command, stage, root)
+            outcome.unstable += unstable
+            if not succeeds:
+                outcome.failed = True
+                break
         outcome.minutes = (time.monotonic() - began) / 60
 
 
-def _succeeds(command: str, root: Path) -> bool:
+def _run_command(command: str, stage: Stage, root: Path) -> tuple[bool, tuple[str, ...]]:
+    """Whether it succeeds, and which of its tests succeeded at the second attempt only."""
+    if not (stage.rerun and command.startswith("pytest ")):
+        return _exit_code(command, root) == 0, ()
+    cache = root / FOLDER / "pytest" / stage.name
+    shutil.rmtree(cache, ignore_errors=True)
+    code = _exit_code(f"{command} -o cache_dir={shlex.quote(str(cache))}", root)
+    failed = _failed_tests(cache) if code == TESTS_FAILED else ()
+    if not 0 < len(failed) <= stage.rerun:
+        return code == 0, ()
+    print(f"\n{len(failed)} failed; run once more, alone", flush=True)
+    return _exit_code(shlex.join(("pytest", *failed)), root) == 0, failed
+
+
+def _failed_tests(cache: Path) -> tuple[str, ...]:
+    """What pytest's own cache names as failed."""
+    found = cache / "v" / "cache" / "lastfailed"
+    return tuple(sorted(json.loads(found.read_text()))) if found.exists() else ()
+
+
+def _exit_code(command: str, root: Path) -> int:
     print(f"$ {command}", flush=True)
     binaries = root / ".venv" / "bin"
     environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ.get('PATH', '')}"}
-    return descendants.wait(subprocess.Popen(shlex.split(command), cwd=root, env=environment)) == 0
+    return descendants.wait(subprocess.Popen(shlex.split(command), cwd=root, env=environment))
 
 
 def report(outcomes: Sequence[Outcome]) -> str:
@@ -107,6 +144,7 @@ def report(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         if outcome.over:
             lines.append(f"!!! {outcome.name} took {outcome.minutes:.1f} minutes; its budget is {outcome.budget:g} !!!")
+        lines += [f"!!! {test} failed, and passed when it was run once more !!!" for test in outcome.unstable]
     return "\n".join(lines)
 
 

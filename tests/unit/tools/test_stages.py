@@ -207,3 +207,59 @@ def wait_for(met: Callable[[], bool], seconds: float = 20.0) -> None:
     while not met():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+ATTEMPTS = """
+from pathlib import Path
+def attempt(name):
+    made = Path(__file__).with_name(name)
+    made.write_text(made.read_text() + "x" if made.exists() else "x")
+    return len(made.read_text())
+"""
+
+
+def with_tests(root: Path, tests: str, rerun: int) -> Path:
+    """A stage that runs these tests, with the programs of this environment."""
+    declare(root, two="pytest test_them.py")
+    declared = root / "tools" / "stages.toml"
+    declared.write_text(declared.read_text().replace("budget = 0", f"budget = 1\nrerun = {rerun}"))
+    (root / ".venv").mkdir()
+    (root / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (root / "test_them.py").write_text(ATTEMPTS + tests)
+    return root
+
+
+FAILS_ONCE = """
+def test_that_is_stable(): assert attempt("stable") == 1
+def test_that_fails_once(): assert attempt("once") > 1
+"""
+FAILS_ALWAYS = "def test_that_fails_always(): assert not attempt('always')"
+THREE_FAIL = (
+    "import pytest\n@pytest.mark.parametrize('n', range(3))\ndef test_one_of_three(n): assert attempt(f'{n}') > 1"
+)
+
+
+def test_a_test_that_passes_when_run_once_more_is_named_as_unstable(
+    tmp_path: Path, asked: list[Sequence[str]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert stages.main(["two"], with_tests(tmp_path, FAILS_ONCE, rerun=2)) == 0
+    out = capfd.readouterr().out
+    assert "!!! test_them.py::test_that_fails_once failed, and passed when it was run once more !!!" in out
+    assert next(line for line in out.splitlines() if line.startswith("two ")).endswith("UNSTABLE")
+    assert (tmp_path / "stable").read_text() == "x", "what passed is not run again"
+
+
+@pytest.mark.parametrize(
+    ("tests", "rerun"),
+    [(FAILS_ALWAYS, 2), (THREE_FAIL, 2), (FAILS_ONCE, 0), ("import nothing_of_this_name", 2)],
+    ids=["a second failure", "more failures than are run again", "a stage without a rerun", "a file that breaks"],
+)
+def test_other_failures_are_final(tmp_path: Path, asked: list[Sequence[str]], tests: str, rerun: int) -> None:
+    assert stages.main(["two"], with_tests(tmp_path, tests, rerun)) == 1
+
+
+def test_tests_without_real_parts_have_no_second_attempt() -> None:
+    declared = tomllib.loads((setup.ROOT / "tools" / "stages.toml").read_text())
+    again = {stage["name"]: stage.get("rerun", 0) for stage in declared["stage"]}
+    assert again["check"] == again["simulation"] == again["hostile"] == again["witness"] == again["conformance"] == 0
+    assert max(again.values()) == 2
