@@ -85,7 +85,13 @@ def test_a_backend_of_nothing_but_such_endpoints_tells_so() -> None:
     assert found is not None
     assert (found.status, found.reason) == ("False", "AddressNotAllowed")
     assert "64:ff9b::a9fe:a9fe, a link-local or metadata address" in found.message
-    assert reason(replace(seen(A, e1=None), forbidden={BACKEND: ("fe80::1",)})) == "True BackendsReady"
+
+
+def test_an_endpoint_that_is_left_out_beside_others_is_named() -> None:
+    found = health(replace(seen(A, e1=None), forbidden={BACKEND: ("fe80::1", "fe80::2")}))
+    assert found is not None
+    assert (found.status, found.reason) == ("True", "BackendsReady")
+    assert found.message.startswith("Service default/web: no connection is made to its endpoint fe80::1, a link-local")
 
 
 def sliced(*addresses: str) -> Endpoints:

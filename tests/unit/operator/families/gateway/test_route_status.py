@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from seamark.families.gateway.model.routes import RouteParent, RouteParents
+from seamark.families.gateway.model.routes import Backend, BackendHealth, RouteParent, RouteParents
 from seamark.families.gateway.route.reconcile import judge, previous_refusals
 from seamark.families.gateway.route.state import ROUTE_ACCEPTED, ROUTE_RESOLVED, Seen
 from seamark_runtime.api.gateway import HTTPRoute, ParentReference
@@ -63,3 +63,19 @@ def test_the_response_of_the_data_plane_precedes() -> None:
     seen = Seen(published(), US, RouteParents((ours(),)), {GATEWAY: "no"}, previous)
     [entry] = judge(seen, Answers({}, {})).parents or ()
     assert entry.conditions[0].message == "The data plane refused it: no"
+
+
+def test_an_endpoint_that_is_left_out_is_named_on_the_route() -> None:
+    """docs/spec/gateway/routes.md, whether its backends accept connections."""
+    left_out = "Service default/web: no connection is made to its endpoint fe80::1, a link-local or metadata address"
+    web = Backend(Key("default", "web"), 80, "", "http1")
+    seen = Seen(
+        published(),
+        US,
+        RouteParents((ours(),), backends=(web,)),
+        health={web: BackendHealth("True", "BackendsReady", left_out)},
+    )
+    [entry] = judge(seen, Answers({}, {})).parents or ()
+    [found] = [condition for condition in entry.conditions if condition.type == "seamark.dev/BackendsReady"]
+    assert (found.status, found.reason) == ("True", "BackendsReady")
+    assert found.message == f"Every backend has a ready endpoint that accepts connections. {left_out}"

@@ -41,7 +41,7 @@ def health(seen: Seen, backend: Backend) -> BackendHealth | None:
         return nothing_to_connect_to(seen, backend)
     outcomes = [seen.results.to(probe(endpoint)) for endpoint in endpoints]
     if any(isinstance(outcome, Fresh) for outcome in outcomes):
-        return BackendHealth(TRUE, "BackendsReady")
+        return BackendHealth(TRUE, "BackendsReady", left_out(seen, backend))
     if any(isinstance(outcome, NotYet) for outcome in outcomes):
         return None
     return unreached(seen, backend, endpoints, [outcome for outcome in outcomes if isinstance(outcome, Failed)])
@@ -61,10 +61,15 @@ def unreached(seen: Seen, backend: Backend, endpoints: tuple[Endpoint, ...], fai
 
 
 def nothing_to_connect_to(seen: Seen, backend: Backend) -> BackendHealth:
-    where = f"Service {backend.service}"
+    if message := left_out(seen, backend):
+        return BackendHealth(FALSE, "AddressNotAllowed", message)
+    message = f"Service {backend.service} has no ready endpoint for port {backend.port}"
+    return BackendHealth(FALSE, "NoReadyEndpoint", message)
+
+
+def left_out(seen: Seen, backend: Backend) -> str:
+    """About the first endpoint that is not connected to; empty if there is none."""
     for address in seen.forbidden.get(backend, ()):
         why = reach.forbidden(address) or "no address"
-        return BackendHealth(
-            FALSE, "AddressNotAllowed", f"{where}: no connection is made to its endpoint {address[:100]}, {why}"
-        )
-    return BackendHealth(FALSE, "NoReadyEndpoint", f"{where} has no ready endpoint for port {backend.port}")
+        return f"Service {backend.service}: no connection is made to its endpoint {address[:100]}, {why}"
+    return ""

@@ -156,7 +156,9 @@ def backends_ready(seen: Seen) -> Condition:
                 return condition(health.reason, health.message)
     if len(known) < len(backends):
         return BACKENDS_READY.not_yet("Pending", "The endpoints of a backend are being probed")
-    return BACKENDS_READY.true("BackendsReady", "Every backend has a ready endpoint that accepts connections")
+    left_out = next((health.message for health in known if health.message), "")
+    message = "Every backend has a ready endpoint that accepts connections"
+    return BACKENDS_READY.true("BackendsReady", f"{message}. {left_out}" if left_out else message)
 
 
 def with_refusal(parent: RouteParent, seen: Seen) -> tuple[Condition, ...]:
