@@ -28,6 +28,7 @@ from seamark_runtime import log
 from seamark_runtime.client import Client
 from seamark_runtime.connection import connect
 from seamark_runtime.errors import SeamarkError, UserError
+from seamark_runtime.garbage import spare_program
 from seamark_runtime.health import HealthServer
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.loopwatch import LoopWatch
@@ -133,6 +134,7 @@ async def serve(
     on_stop(running.stop)
     wanted: Holder = running if isinstance(running, Agent) else Alone(running)
     followers = [asyncio.ensure_future(source.run(wanted)) for source in sources]
+    spare_program()
     try:
         if health_address:
             await health.start(health_address)

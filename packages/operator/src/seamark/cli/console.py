@@ -24,6 +24,7 @@ from seamark_runtime import log
 from seamark_runtime.api.meta import Key
 from seamark_runtime.clock import SystemClock
 from seamark_runtime.connection import Connection, Load, connect
+from seamark_runtime.garbage import spare_what_stays
 from seamark_runtime.health import HealthServer
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.operator import Operator, World
@@ -77,7 +78,10 @@ async def serve(
         access = Access(transport, time.monotonic)
         page = Console(board, access, as_user(load), lambda: endpoints.synced, evidence(access))
         health = HealthServer(operator.metrics.registry, operator.missing)
-        following = asyncio.ensure_future(board.leaders.follow(transport))
+        beside = (
+            asyncio.ensure_future(board.leaders.follow(transport)),
+            asyncio.ensure_future(spare_what_stays(lambda: operator.quiet)),
+        )
         try:
             if health_address:
                 await health.start(health_address)
@@ -86,8 +90,9 @@ async def serve(
             async with operator.metrics.loop.running():
                 await operator.run()
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             await page.close()
             await health.close()
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import inspect
 import signal
 import sys
@@ -22,6 +21,7 @@ from seamark_edge.process.transfer import load, move, place, read, save
 from seamark_edge.wire.files import allow_many_files
 from seamark_edge.wire.memory import keep_buffers
 from seamark_runtime import log
+from seamark_runtime.garbage import spare_program
 from seamark_runtime.signals import stop_event
 
 
@@ -38,7 +38,7 @@ async def serve(settings: EdgeSettings) -> None:
     stopping = stop_event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, running.reload)
     await running.start()
-    gc.freeze()  # the collector would look at the whole program again and again, and hold the loop for 100 ms
+    spare_program()
     typer.echo(introduction(settings))
     await stopping.wait()
     await running.drain()

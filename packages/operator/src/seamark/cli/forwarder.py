@@ -12,6 +12,7 @@ from seamark_edge.forwarder.settings import ForwarderSettings
 from seamark_edge.wire.memory import keep_buffers
 from seamark_runtime import log
 from seamark_runtime.connection import connect
+from seamark_runtime.garbage import spare_program
 from seamark_runtime.health import HealthServer
 from seamark_runtime.http import HttpTransport
 from seamark_runtime.signals import run_until_stopped
@@ -35,6 +36,7 @@ async def serve(settings: ForwarderSettings) -> None:
     health = HealthServer(forwarder.metrics.registry, forwarder.missing)
     if settings.health_address:
         await health.start(settings.health_address)
+    spare_program()
     try:
         async with forwarder.metrics.loop.running():
             await run_until_stopped(forwarder.run())
