@@ -183,7 +183,8 @@ def test_a_route_leads_to_the_gateway_that_has_accepted_it_and_follows_it() -> N
     async def story() -> None:
         world.store.create(gateway_crd("Gateway", "gateways"))
         world.store.create(gateway_crd("HTTPRoute", "httproutes"))
-        gateway = {**head, "kind": "Gateway", "metadata": {"name": "gw", "namespace": "default"}, "spec": {}}
+        gateway = {**head, "kind": "Gateway", "metadata": {"name": "gw", "namespace": "default"}}
+        gateway["spec"] = {"listeners": [{"name": "web", "port": 80, "protocol": "HTTP"}]}
         route = {
             **head,
             "kind": "HTTPRoute",
@@ -193,7 +194,8 @@ def test_a_route_leads_to_the_gateway_that_has_accepted_it_and_follows_it() -> N
         ask(world, "POST", f"{root}/gateways", gateway)
         ask(world, "POST", f"{root}/httproutes", route)
         async with operating(world, provider, rules(sources=frozenset(("httproute",)))):
-            accepted = [{"type": "Accepted", "status": "True"}]
+            condition = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
+            accepted = [{**condition, "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
             parents = [{"parentRef": {"name": "gw"}, "controllerName": "x.test/y", "conditions": accepted}]
             ask(world, "PATCH", f"{root}/httproutes/web/status", {"status": {"parents": parents}})
             ask(world, "PATCH", f"{root}/gateways/gw/status", {"status": {"addresses": [{"value": "192.0.2.5"}]}})

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
-from seamark_runtime.api.gateway import Gateway
-from seamark_runtime.api.gatewayroutes import GRPCRoute, HTTPRoute, TCPRoute, TLSRoute
+from seamark_runtime.api.gatewayroutes import GRPCRoute, HTTPRoute, Route, TCPRoute, TLSRoute
+from seamark_runtime.api.gatewayshared import ParentReference
 from seamark_runtime.api.meta import Object, Resource, Wire
 
 
@@ -78,45 +78,15 @@ class NamedIngress(Object, frozen=True, kw_only=True):
     status: Balanced = Balanced()
 
 
-class GatewayAddress(Wire, frozen=True, kw_only=True):
-    value: str = ""
-
-
-class AddressedGatewayStatus(Wire, frozen=True, kw_only=True):
-    addresses: tuple[GatewayAddress, ...] | None = None
-
-
-class AddressedGateway(Object, frozen=True, kw_only=True):
-    RESOURCE: ClassVar[Resource] = Gateway.RESOURCE
-
-    status: AddressedGatewayStatus = AddressedGatewayStatus()
-
-
-class Parent(Wire, frozen=True, kw_only=True):
-    name: str
-    namespace: str = ""
-    kind: str = "Gateway"
-
-
 class NamedRouteSpec(Wire, frozen=True, kw_only=True):
     hostnames: tuple[str, ...] | None = None
-    parent_refs: tuple[Parent, ...] | None = None
+    parent_refs: tuple[ParentReference, ...] | None = None
 
 
-class ParentStatus(Wire, frozen=True, kw_only=True):
-    parent_ref: Parent
-    conditions: tuple[dict[str, Any], ...] = ()
-
-
-class NamedRouteStatus(Wire, frozen=True, kw_only=True):
-    parents: tuple[ParentStatus, ...] | None = None
-
-
-class NamedRoute(Object, frozen=True, kw_only=True):
+class NamedRoute(Route, frozen=True, kw_only=True):
     """What the routes of the Gateway API have in common."""
 
     spec: NamedRouteSpec = NamedRouteSpec()
-    status: NamedRouteStatus = NamedRouteStatus()
 
 
 class NamedHTTPRoute(NamedRoute, frozen=True, kw_only=True):

@@ -35,7 +35,9 @@ class AttachingRoute:
     kind: str
     key: Key
     hostnames: tuple[str, ...] = ()  # none: every name
-    namespace_labels: Mapping[str, str] = field(default_factory=dict)  # of its namespace, where a selector is used
+    # Of its namespace, where a selector is used. None: not read, and a selector is taken to select the namespace; for
+    # routes whose parent has accepted them already.
+    namespace_labels: Mapping[str, str] | None = field(default_factory=dict)
 
 
 def attach(route: AttachingRoute, parent: ParentReference, listeners: Iterable[ListenerSpec]) -> Attached | NotAttached:
@@ -64,6 +66,6 @@ def allows(listener: ListenerSpec, route: AttachingRoute) -> bool:
     if route.kind not in listener.kinds:
         return False
     if listener.allowed_from == "Selector":
-        return selects(listener.selector, route.namespace_labels)
+        return route.namespace_labels is None or selects(listener.selector, route.namespace_labels)
     same = listener.allowed_from == "Same" and route.key.namespace == listener.id.key.namespace
     return listener.allowed_from == "All" or same

@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from seamark.api.dns import DNSEndpoint
+from seamark.api.dnssources import NamedHTTPRoute
 from seamark.families.dns.model import indexes
 from seamark.families.dns.model.desired import desired_records
-from seamark.families.dns.model.indexes import SpecReader
+from seamark.families.dns.model.indexes import Indexes, SpecReader
+from seamark.families.dns.sources.kinds import SOURCES
 from tests.unit.operator.families.dns.zones import rules
 
 
@@ -35,3 +37,20 @@ def test_reading_without_keeping_keeps_nothing() -> None:
     assert reader.keep(obj) is reader.desired(obj)
     reader.forget(obj.key)
     assert reader.desired(obj) is not reader.desired(obj)
+
+
+def route(*hostnames: str) -> NamedHTTPRoute:
+    raw = {"metadata": {"name": "r", "namespace": "ns"}, "spec": {"hostnames": list(hostnames)}}
+    return msgspec.convert(raw, NamedHTTPRoute)
+
+
+def test_a_wildcard_of_a_route_may_be_served_in_the_zones_below_it() -> None:
+    """Rule 70: a listener may narrow it to a name there."""
+    under = rules(zones=("example.org", "deep.example.org", "example.net"), sources=frozenset(("httproute",)))
+    found = Indexes(under, SpecReader(under))
+    assert list(found.zones_of_other(SOURCES["httproute"], route("*.example.org"))) == [
+        "example.org",
+        "deep.example.org",
+    ]
+    assert list(found.zones_of_other(SOURCES["httproute"], route("www.example.org"))) == ["example.org"]
+    assert list(found.zones_of_other(SOURCES["httproute"], route("*.example.com"))) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,38 +10,74 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seamark.api.dnssources import AddressedGateway
 from seamark.families.dns.sourceobject.reconcile import announce, problems
 from seamark.families.dns.sourceobject.state import Seen
 from seamark.families.dns.sources.annotations import seconds
 from seamark.families.dns.sources.endpoints import endpoints_of, names_of
 from seamark.families.dns.sources.kinds import SOURCES, AddressSources
-from seamark_runtime.api.meta import Key
+from seamark.families.dns.sources.parents import parent_of
+from seamark_runtime.api.gateway import Gateway, ListenerSet
+from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.apply import Answers
 
 NEW, OLD = "external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}]}}
-GATEWAY = {"metadata": {"name": "gw", "namespace": "ns"}, "status": {"addresses": [{"value": "192.0.2.7"}]}}
+
+
+def parent(name: str, *hostnames: str, address: str = "", gateway: str = "") -> dict[str, Any]:
+    """With a listener for each of these host names; without any, one for all."""
+    listeners = [
+        {"name": f"l{number}", "port": 80, "protocol": "HTTP", "hostname": hostname}
+        for number, hostname in enumerate(hostnames or ("",))
+    ]
+    return {
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"listeners": listeners, **({"parentRef": {"name": gateway}} if gateway else {})},
+        "status": {"addresses": [{"value": address}]} if address else {},
+    }
+
+
+GATEWAY = parent("gw", address="192.0.2.7")
+PARENTS: dict[str, tuple[type[Object], dict[str, Any]]] = {
+    "gw": (Gateway, GATEWAY),
+    "org": (Gateway, parent("org", "*.org.test", "exact.test", address="192.0.2.8")),
+    "set": (ListenerSet, parent("set", "*.set.test", gateway="org")),
+}
 
 
 def desired(source: str, **manifest: Any) -> list[str]:
     """What it desires: `www.example.org A 192.0.2.1 60`."""
     kind = SOURCES[source]
     annotations = manifest.pop("annotations", {})
-    full = {"metadata": {"name": "x", "namespace": "ns", "annotations": annotations}, **manifest}
+    meta = {"name": "x", "namespace": "ns", "annotations": annotations, "generation": 2}
+    parents = {name: msgspec.convert(raw, kind) for name, (kind, raw) in PARENTS.items()}
 
-    def find(key: Key) -> AddressedGateway | None:
-        return msgspec.convert(GATEWAY, AddressedGateway) if key == Key("ns", "gw") else None
+    def get(_kind: type[Object], key: Key) -> Any:
+        return parents.get(key.name) if key.namespace == "ns" else None
 
-    made = endpoints_of(kind, msgspec.convert(full, kind.kind), AddressSources(find))
+    obj = msgspec.convert({"metadata": meta, **manifest}, kind.kind)
+    made = endpoints_of(kind, obj, AddressSources(partial(parent_of, get)))
     return [
         f"{endpoint.dns_name} {endpoint.record_type} {','.join(endpoint.targets)} {endpoint.record_ttl}"
         for endpoint in made
     ]
 
 
-def accepted(status: str = "True") -> dict[str, Any]:
-    return {"parents": [{"parentRef": {"name": "gw"}, "conditions": [{"type": "Accepted", "status": status}]}]}
+def accepted(status: str = "True", generation: int | None = 2, **reference: Any) -> dict[str, Any]:
+    """A parent's entry in the status of a route."""
+    condition = {"type": "Accepted", "status": status, "reason": "A", "message": "", "lastTransitionTime": ""}
+    about = {"observedGeneration": generation} if generation is not None else {}
+    return {
+        "parentRef": {"name": "gw", **reference},
+        "controllerName": "example.com/test",
+        "conditions": [{**condition, **about}],
+    }
+
+
+def routed(*entries: dict[str, Any], names: list[str] | None = None, **more: Any) -> dict[str, Any]:
+    """A route that names the parents of these entries."""
+    parents = {"parentRefs": [entry["parentRef"] for entry in entries]}
+    return {"spec": {"hostnames": names or [], **parents}, "status": {"parents": list(entries)}, **more}
 
 
 LB = {"spec": {"type": "LoadBalancer"}, "status": BALANCED}
@@ -108,11 +145,82 @@ LB = {"spec": {"type": "LoadBalancer"}, "status": BALANCED}
             {"status": GATEWAY["status"], "annotations": {f"{NEW}hostname": "g.test"}},
             ["g.test A 192.0.2.7 0"],
         ),
-        "a route": ("httproute", {"spec": {"hostnames": ["r.test"]}, "status": accepted()}, ["r.test A 192.0.2.7 0"]),
-        "a route that is not accepted": (
+        "a route": ("httproute", routed(accepted(), names=["r.test"]), ["r.test A 192.0.2.7 0"]),
+        "a route that is not accepted": ("httproute", routed(accepted("False"), names=["r.test"]), []),
+        "a controller that names no generation": (
             "httproute",
-            {"spec": {"hostnames": ["r.test"]}, "status": accepted("False")},
+            routed(accepted(generation=None), names=["r.test"]),
+            ["r.test A 192.0.2.7 0"],
+        ),
+        "a route that was accepted in an earlier generation": (
+            "httproute",
+            routed(accepted(generation=1), names=["r.test"]),
             [],
+        ),
+        "one parent has not answered for this generation yet": (
+            "httproute",
+            routed(accepted(), accepted(generation=1, name="org"), names=["a.org.test"]),
+            [],
+        ),
+        "an earlier controller of the same parent": (
+            "httproute",
+            routed(accepted(generation=1), accepted(), names=["r.test"]),
+            ["r.test A 192.0.2.7 0"],
+        ),
+        "a parent that the route does not name any more": (
+            "httproute",
+            {**routed(accepted(), names=["r.test"]), "spec": {"hostnames": ["r.test"]}},
+            [],
+        ),
+        "each name leads to the gateways with a listener for it": (
+            "httproute",
+            routed(accepted(), accepted(name="org"), names=["a.org.test", "r.test"]),
+            ["a.org.test A 192.0.2.7,192.0.2.8 0", "r.test A 192.0.2.7 0"],
+        ),
+        "a name that no listener has": (
+            "httproute",
+            routed(accepted(name="org"), names=["a.org.test", "r.test"]),
+            ["a.org.test A 192.0.2.8 0"],
+        ),
+        "a section narrows the listeners": (
+            "httproute",
+            routed(accepted(name="org", sectionName="l1"), names=["a.org.test", "exact.test"]),
+            ["exact.test A 192.0.2.8 0"],
+        ),
+        "a wildcard is served under the name of the listener": (
+            "httproute",
+            routed(accepted(name="org", sectionName="l1"), names=["*.test"]),
+            ["exact.test A 192.0.2.8 0"],
+        ),
+        "a listener set leads to its gateway": (
+            "httproute",
+            routed(accepted(name="set", kind="ListenerSet"), names=["a.set.test", "a.org.test"]),
+            ["a.set.test A 192.0.2.8 0"],
+        ),
+        "a Service as a parent is no gateway": (
+            "httproute",
+            routed(accepted(group="", kind="Service"), names=["r.test"]),
+            [],
+        ),
+        "a listener of a protocol that only its controller knows": (
+            "tlsroute",
+            routed(accepted(), names=["r.test"]),
+            ["r.test A 192.0.2.7 0"],
+        ),
+        "an annotated name of a route is not narrowed": (
+            "httproute",
+            routed(accepted(name="org"), names=["a.org.test"], annotations={f"{NEW}hostname": "n.test"}),
+            ["a.org.test A 192.0.2.8 0", "n.test A 192.0.2.8 0"],
+        ),
+        "a target of the route replaces where it is served": (
+            "httproute",
+            routed(accepted(name="org"), names=["r.test"], annotations={f"{NEW}target": "cdn.test"}),
+            ["r.test CNAME cdn.test 0"],
+        ),
+        "a TCP route has its name by annotation": (
+            "tcproute",
+            routed(accepted(), annotations={f"{NEW}hostname": "t.test"}),
+            ["t.test A 192.0.2.7 0"],
         ),
         "a name twice, in two spellings": (
             "service",
@@ -135,11 +243,6 @@ LB = {"spec": {"type": "LoadBalancer"}, "status": BALANCED}
             "service",
             {"annotations": {f"{NEW}hostname": "a.test", f"{NEW}target": "fe80::1%eth0", f"{NEW}record-type": "ptr"}},
             ["a.test AAAA fe80::1%eth0 0"],
-        ),
-        "a TCP route has its name by annotation": (
-            "tcproute",
-            {"status": accepted(), "annotations": {f"{NEW}hostname": "t.test"}},
-            ["t.test A 192.0.2.7 0"],
         ),
     }.values(),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,13 +13,15 @@ from seamark.families.score.model.runtime import GENERATION, Rendered
 from seamark.families.score.rendering.render import render
 from seamark.families.score.workloadexposure.connections import dials
 from seamark.families.score.workloadexposure.state import Seen
+from seamark.gatewayapi.listeners import ParentKey
 from seamark_runtime.api.apps import Deployment
 from seamark_runtime.api.core import Pod, Service
-from seamark_runtime.api.gateway import Gateway, HTTPRoute
+from seamark_runtime.api.gateway import Gateway, HTTPRoute, ListenerSet
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.apply import Answers
 from seamark_runtime.calls import Results
 
+Parent = Gateway | ListenerSet
 NOTHING = Answers({}, {})
 LOCAL = "http://app.default.svc.cluster.local:80"
 ROUTES = [{"key": "r", "host": "a.example.com", "path": "/", "port": "80"}]
@@ -107,27 +110,28 @@ def condition(type_: str, status: str = "True", **more: Any) -> dict[str, Any]:
     return {"type": type_, "status": status, "reason": "A", "message": "", "lastTransitionTime": time, **more}
 
 
-def route(*conditions: dict[str, Any], section: str | None = None) -> HTTPRoute:
+def route(*conditions: dict[str, Any], section: str | None = None, **reference: Any) -> HTTPRoute:
     wanted = rendered(plan(routes=ROUTES))["route r"]
     raw = wire(wanted)
-    ref = {"name": "default", **({"sectionName": section} if section else {})}
+    ref = {"name": "default", **({"sectionName": section} if section else {}), **reference}
     raw["metadata"]["generation"] = 2
+    raw["spec"]["parentRefs"] = [ref]
     raw["status"] = {"parents": [{"parentRef": ref, "controllerName": "c", "conditions": list(conditions)}]}
     return msgspec.convert(raw, HTTPRoute)
 
 
-def gateway(*listeners: dict[str, Any], programmed: str = "True", **status: Any) -> dict[Key, Gateway]:
+def gateway(*listeners: dict[str, Any], programmed: str = "True", **status: Any) -> dict[ParentKey, Parent]:
     spec = {"listeners": list(listeners) or [{"name": "web", "port": 80, "protocol": "HTTP"}]}
     raw = {
         "metadata": {"name": "default", "namespace": "default", "generation": 4},
         "spec": spec,
         "status": {"conditions": [condition("Programmed", programmed, observedGeneration=4)], **status},
     }
-    return {Key("default", "default"): msgspec.convert(raw, Gateway)}
+    return {ParentKey("Gateway", Key("default", "default")): msgspec.convert(raw, Gateway)}
 
 
 ACCEPTED = condition("Accepted", observedGeneration=2)
 
 
-def routed(route: HTTPRoute, gateways: dict[Key, Gateway], **more: Any) -> Seen:
-    return seen(plan=plan(routes=ROUTES), routes=(route,), gateways=gateways, **more)
+def routed(route: HTTPRoute, parents: Mapping[ParentKey, Parent], **more: Any) -> Seen:
+    return seen(plan=plan(routes=ROUTES), routes=(route,), parents=parents, **more)

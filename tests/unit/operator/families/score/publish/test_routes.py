@@ -9,14 +9,16 @@ import pytest
 
 from seamark.families.score.model.runtime import Rendered
 from seamark.families.score.workloadexposure.reconcile import judge
+from seamark.gatewayapi.listeners import ParentKey
 from seamark_runtime.api.core import Service
-from seamark_runtime.api.gateway import HTTPRoute
+from seamark_runtime.api.gateway import HTTPRoute, ListenerSet
 from seamark_runtime.api.meta import Key
 from tests.unit.operator.families.score.publish.given import (
     ACCEPTED,
     LOCAL,
     NOTHING,
     ROUTES,
+    Parent,
     condition,
     gateway,
     plan,
@@ -48,6 +50,7 @@ def test_a_route_that_its_gateway_serves_is_published_before_the_service() -> No
         "not accepted": (route(condition("Accepted", "False", observedGeneration=2)), gateway()),
         "its backend was not found": (route(ACCEPTED, condition("ResolvedRefs", "False")), gateway()),
         "nobody has looked at it": (route(), gateway()),
+        "its parent is a listener set of the Gateway's name": (route(ACCEPTED, kind="ListenerSet"), gateway()),
         "the Gateway is not programmed": (route(ACCEPTED), gateway(programmed="False")),
         "there is no such Gateway": (route(ACCEPTED), {}),
     }.values(),
@@ -100,3 +103,31 @@ def test_a_route_is_reached_at_the_port_of_the_load_balancer_before_the_gateway(
         ({}, "http://a.example.com:8080"),
     ):
         assert urls(judge(routed(served, gateway(listener), fronts=fronts), NOTHING))[0] == url
+
+
+def listener_set(*listeners: dict[str, Any]) -> dict[ParentKey, Parent]:
+    """With listeners of its own on the Gateway."""
+    spec = {"parentRef": {"name": "default"}, "listeners": list(listeners)}
+    raw = {"metadata": {"name": "more", "namespace": "default"}, "spec": spec}
+    return {ParentKey("ListenerSet", Key("default", "more")): msgspec.convert(raw, ListenerSet)}
+
+
+def test_a_route_at_a_listener_set_is_reached_at_the_listeners_of_the_set() -> None:
+    served = route(ACCEPTED, name="more", kind="ListenerSet")
+    more = listener_set({"name": "tls", "port": 443, "protocol": "HTTPS", "hostname": "*.example.com"})
+    assert urls(judge(routed(served, gateway() | more), NOTHING)) == ["https://a.example.com", LOCAL]
+    unserved = judge(routed(served, gateway(programmed="False") | more), NOTHING)
+    assert urls(unserved) == [LOCAL]
+    assert reasons(unserved)["IngressPending"] == "True RouteNotServed"
+
+
+def test_a_route_is_not_published_at_listeners_that_do_not_allow_it() -> None:
+    listeners: tuple[dict[str, Any], ...] = (
+        {"name": "web", "port": 80, "protocol": "HTTP"},
+        {"name": "none", "port": 8080, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "None"}}},
+        {"name": "grpc", "port": 8081, "protocol": "HTTP", "allowedRoutes": {"kinds": [{"kind": "GRPCRoute"}]}},
+    )
+    assert urls(judge(routed(route(ACCEPTED), gateway(*listeners)), NOTHING)) == ["http://a.example.com", LOCAL]
+    by_port = judge(routed(route(ACCEPTED, port=80), gateway(*listeners[:1])), NOTHING)
+    assert urls(by_port) == ["http://a.example.com", LOCAL]
+    assert urls(judge(routed(route(ACCEPTED, port=81), gateway(*listeners[:1])), NOTHING)) == [LOCAL]

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from seamark.api.dns import DNSEndpoint
-from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedNode
 from seamark.families.dns.generatedendpoint.reconcile import desire, generated_name
 from seamark.families.dns.generatedendpoint.state import MANAGER, ByOwner, Seen
 from seamark.families.dns.model.dependencies import Dependencies
@@ -15,7 +15,9 @@ from seamark.families.dns.model.indexes import EVERYTHING, hidden
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.sources.endpoints import endpoints_of, names_of
 from seamark.families.dns.sources.kinds import SOURCES, AddressSources, SourceKind
+from seamark.families.dns.sources.parents import parent_of
 from seamark.providers.dns.model import zone_of
+from seamark_runtime.api.gateway import Gateway, ListenerSet
 from seamark_runtime.api.gatewayshared import GROUP as GATEWAY
 from seamark_runtime.api.meta import Key
 from seamark_runtime.cache import Index
@@ -33,7 +35,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
 
 
 def _controller(source: SourceKind, rules: Rules) -> CollectionController[Seen]:
-    gateways = (AddressedGateway,) if source.kind.RESOURCE.group == GATEWAY else ()
+    parents = (Gateway, ListenerSet) if source.kind.RESOURCE.group == GATEWAY else ()
     nodes = source.name == "service"
 
     def observe(view: View, key: Key, _results: Results) -> Seen | None:
@@ -46,7 +48,7 @@ def _controller(source: SourceKind, rules: Rules) -> CollectionController[Seen]:
         desire=desire,
         reads=Reads(
             kinds=(AddressedNode,) if nodes else (),
-            optional=(source.kind, *gateways) if gateways else (),
+            optional=tuple(dict.fromkeys((source.kind, *parents))) if parents else (),
             indexes=(NODES,) if nodes else (),
         ),
         writes=Writes(manager=MANAGER, children=(DNSEndpoint,), ownership=ByOwner(source.kind.RESOURCE.kind)),
@@ -59,11 +61,12 @@ def _observe(view: View, key: Key, source: SourceKind, rules: Rules) -> Seen | N
         return None
     served = [name for name in names_of(source, obj) if _is_served(name, rules)]
     nodes = view.by(NODES, EVERYTHING) if source.name == "service" and served else ()
-    addresses = AddressSources(partial(view.get, AddressedGateway), nodes)
-    found = endpoints_of(source, obj, addresses, create_ptr=rules.create_ptr) if served else ()
+    addresses = AddressSources(partial(parent_of, view.get), nodes)
+    narrowed = source.served is not None  # a wildcard of ours may be served under a name of a listener
+    found = endpoints_of(source, obj, addresses, create_ptr=rules.create_ptr) if served or narrowed else ()
     wanted = tuple(supported(endpoint, rules) for endpoint in found if _is_served(endpoint.dns_name, rules))
     standing = view.get(DNSEndpoint, Key(key.namespace, generated_name(source, obj)))
-    return Seen(source, obj, wanted, standing, bool(served))
+    return Seen(source, obj, wanted, standing, bool(served or wanted))
 
 
 def _is_served(name: str, rules: Rules) -> bool:

@@ -17,7 +17,7 @@ from seamark.families.dns.sources.kinds import SOURCES, SourceKind
 from seamark.providers.dns.model import zone_of
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.cache import Index
-from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name
+from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name, within
 
 MOST_READ = 100_000  # objects whose desired records are kept
 EVERYTHING = ""  # the one value of an index of all
@@ -100,7 +100,7 @@ class Indexes:
         return dict.fromkeys([*self._specs.keep(endpoint).zones, *known])
 
     def zones_of_other(self, source: SourceKind, obj: Object) -> Iterable[str]:
-        found = dict.fromkeys(zone for name in names_of(source, obj) if (zone := self._zone_of(name)) is not None)
+        found = dict.fromkeys(zone for name in names_of(source, obj) for zone in self._zones_of_name(source, name))
         if found and wants_reverse_records(obj, create_ptr=self._rules.create_ptr):
             found |= dict.fromkeys(zone for zone in self._rules.zones if zone.endswith(REVERSE))
         return found
@@ -117,11 +117,17 @@ class Indexes:
     def _keys_of_other(self, source: SourceKind, obj: Any) -> Iterable[Key]:
         return list(map(zone_key, self.zones_of_other(source, obj)))
 
-    def _zone_of(self, name: str) -> str | None:
+    def _zones_of_name(self, source: SourceKind, name: str) -> Iterable[str]:
+        """Where its records may be: a wildcard that listeners narrow may be served under a name of a zone below it."""
         try:
-            return zone_of(canonical_name(name), self._rules.zones)
+            canonical = canonical_name(name)
         except InvalidDnsName:
-            return None
+            return ()
+        longest = zone_of(canonical, self._rules.zones)
+        found = () if longest is None else (longest,)
+        if source.served is None or not canonical.startswith("*."):
+            return found
+        return (*found, *(zone for zone in self._rules.zones if within(zone, canonical[2:])))
 
 
 def _everything(_obj: Object) -> tuple[str]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from seamark.api.dns import DNSEndpoint
-from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedNode
 from seamark.families.dns.model.indexes import SpecReader
 from seamark.families.dns.model.responses import Responses
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.planning.subject import Subject, claims_of
 from seamark.families.dns.planning.zoneplan import ZonePlan
 from seamark.families.dns.sources.kinds import SOURCES, AddressSources
+from seamark.families.dns.sources.parents import parent_of
 from seamark.families.dns.zone.subjects import EndpointSubjects, other_subject
 from seamark.providers.dns.model import Change, Provider, Record
+from seamark_runtime.api.gateway import Gateway, ListenerSet
 from seamark_runtime.api.gatewayshared import GROUP as GATEWAY
-from seamark_runtime.api.meta import Object
+from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.client import Client
 from seamark_runtime.errors import Gone
 
@@ -58,9 +61,14 @@ async def other_subjects(client: Client, rules: Rules) -> list[Subject]:
     """Services, Ingresses, Gateways and routes as they are now, if they are read."""
     sources = [SOURCES[name] for name in sorted(rules.sources & set(SOURCES))]
     routes = any(source.kind.RESOURCE.group == GATEWAY for source in sources)
-    gateways = {gateway.key: gateway for gateway in await _listed(client, AddressedGateway)} if routes else {}
+    gateways = {gateway.key: gateway for gateway in await _listed(client, Gateway)} if routes else {}
+    sets = {listener_set.key: listener_set for listener_set in await _listed(client, ListenerSet)} if routes else {}
+
+    def get(kind: type[Object], key: Key) -> Any:
+        return (gateways if kind is Gateway else sets).get(key)
+
     nodes = tuple(await _listed(client, AddressedNode)) if "service" in rules.sources else ()
-    addresses = AddressSources(gateways.get, nodes)
+    addresses = AddressSources(partial(parent_of, get), nodes)
     return [
         other_subject(source, obj, addresses, rules)
         for source in sources

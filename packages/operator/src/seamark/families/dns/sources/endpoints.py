@@ -17,22 +17,31 @@ from seamark.families.dns.sources.annotations import (
     seconds,
     wants_reverse_records,
 )
-from seamark.families.dns.sources.kinds import AddressSources, SourceKind
+from seamark.families.dns.sources.kinds import AddressSources, NamedTargets, SourceKind
 from seamark.families.dns.sources.limits import MOST_TARGETS_IN_ALL
 from seamark_runtime.api.meta import Object
 from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name
 
 
 def names_of(source: SourceKind, obj: Object) -> list[str]:
-    if obj.deleting or (annotation(obj, "controller") or OURS) != OURS:
+    """All of them, by the object alone."""
+    if is_foreign(obj):
         return []
-    found = [
-        *source.hostnames(obj),
-        *listed(annotation(obj, "hostname")),
-        *listed(annotation(obj, "internal-hostname")),
-    ]
+    return unique([*source.hostnames(obj), *annotated_names(obj)])
+
+
+def annotated_names(obj: Object) -> list[str]:
+    return [*listed(annotation(obj, "hostname")), *listed(annotation(obj, "internal-hostname"))]
+
+
+def is_foreign(obj: Object) -> bool:
+    return obj.deleting or (annotation(obj, "controller") or OURS) != OURS
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """In the spelling in which each comes first."""
     once: dict[str, str] = {}
-    for name in found:
+    for name in names:
         once.setdefault(spelling(name), name)
     return list(once.values())
 
@@ -50,16 +59,30 @@ def endpoints_of(
 ) -> tuple[Endpoint, ...]:
     """Its records. The work is linear in names and targets: names share them."""
     internal = dict.fromkeys(listed(annotation(obj, "internal-hostname")))
-    internal_names = {spelling(name) for name in internal}
-    external = templates(obj, listed(annotation(obj, "target")) or source.targets(obj, addresses))
-    names = [name for name in names_of(source, obj) if spelling(name) not in internal_names]
-    endpoints = [endpoint for name in names for endpoint in named(external, name)]
+    endpoints = external_records(source, obj, addresses, {spelling(name) for name in internal})
     cluster = getattr(getattr(obj, "spec", None), "cluster_ip", "")
     inside = templates(obj, [cluster] if cluster not in ("", "None") else [])
     endpoints += [endpoint for name in internal for endpoint in named(inside, name)]
     if sum(len(endpoint.targets) for endpoint in endpoints) > MOST_TARGETS_IN_ALL:
         return tuple(endpoints)  # more than is served: it is reported where records are checked
     return (*endpoints, *reverse_records(obj, endpoints, create_ptr=create_ptr))
+
+
+def external_records(source: SourceKind, obj: Any, addresses: AddressSources, without: set[str]) -> list[Endpoint]:
+    """The records of its names, without these. A `target` of the object replaces where each of them is served."""
+    given = listed(annotation(obj, "target"))
+    shared = templates(obj, given or source.targets(obj, addresses))
+    served: NamedTargets = {}
+    names = names_of(source, obj)
+    if source.served is not None and not given and names:
+        served = source.served(obj, addresses)
+        names = unique([*served, *annotated_names(obj)])
+    return [
+        endpoint
+        for name in names
+        if spelling(name) not in without
+        for endpoint in named(templates(obj, served[name]) if name in served else shared, name)
+    ]
 
 
 def templates(obj: Object, targets: Iterable[str]) -> list[Endpoint]:

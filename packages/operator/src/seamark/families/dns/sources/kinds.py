@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seamark.api.dnssources import (
-    AddressedGateway,
     AddressedNode,
     Balanced,
     NamedGRPCRoute,
@@ -22,19 +21,30 @@ from seamark.api.dnssources import (
     NamedTCPRoute,
     NamedTLSRoute,
 )
-from seamark.families.dns.sources.annotations import annotation, listed
-from seamark_runtime.api.meta import Key, Object
+from seamark.families.dns.sources.annotations import annotation
+from seamark.families.dns.sources.parents import (
+    RouteParent,
+    gateway_addresses,
+    route_names,
+    route_targets,
+    served_names,
+)
+from seamark.gatewayapi.listeners import ParentKey
+from seamark_runtime.api.gateway import Gateway
+from seamark_runtime.api.meta import Object
+
+NamedTargets = dict[str, tuple[str, ...]]
 
 
 @dataclass
 class AddressSources:
-    """What an object's addresses may come from: gateways, by name, and nodes. `read`: the gateways looked up so far."""
+    """What an object's addresses may come from: parents of routes, and nodes. `read`: the parents looked up so far."""
 
-    find: Callable[[Key], AddressedGateway | None] = lambda _key: None
+    find: Callable[[ParentKey], RouteParent | None] = lambda _key: None
     nodes: tuple[AddressedNode, ...] = ()
-    read: dict[Key, AddressedGateway | None] = field(default_factory=dict)
+    read: dict[ParentKey, RouteParent | None] = field(default_factory=dict)
 
-    def gateway(self, key: Key) -> AddressedGateway | None:
+    def parent(self, key: ParentKey) -> RouteParent | None:
         found = self.read[key] = self.find(key)
         return found
 
@@ -43,7 +53,8 @@ class AddressSources:
 class SourceKind:
     """A kind that has names: `hostnames` by its spec, `targets` by where it can be reached.
 
-    `depends`: whether its targets depend on other objects.
+    - `depends`: whether its targets depend on other objects.
+    - `served`: where each name of its spec is served, if not all of them are served at all targets.
     """
 
     name: str
@@ -51,6 +62,7 @@ class SourceKind:
     hostnames: Callable[[Any], Iterable[str]]
     targets: Callable[[Any, AddressSources], Iterable[str]]
     depends: Callable[[Any], bool] = lambda _obj: False
+    served: Callable[[Any, AddressSources], NamedTargets] | None = None
 
 
 def balanced(status: Balanced) -> list[str]:
@@ -89,30 +101,20 @@ def ingress_names(ingress: NamedIngress) -> list[str]:
     return [*rules, *(host for tls in ingress.spec.tls or () for host in tls.hosts or ())]
 
 
-def gateway_targets(gateway: AddressedGateway, _around: AddressSources) -> list[str]:
-    return [address.value for address in gateway.status.addresses or () if address.value]
+def gateway_targets(gateway: Gateway, _addresses: AddressSources) -> tuple[str, ...]:
+    return gateway_addresses(gateway)
 
 
-def route_targets(route: NamedRoute, addresses: AddressSources) -> list[str]:
-    """Where the gateways are that have accepted it. A `target` of the gateway itself counts for its routes."""
-    found: dict[str, None] = {}
-    for parent in route.status.parents or ():
-        accepted = any(
-            condition.get("type") == "Accepted" and condition.get("status") == "True" for condition in parent.conditions
-        )
-        key = Key(parent.parent_ref.namespace or route.metadata.namespace, parent.parent_ref.name)
-        gateway = addresses.gateway(key) if accepted and parent.parent_ref.kind == "Gateway" else None
-        if gateway is not None:
-            found.update(dict.fromkeys(listed(annotation(gateway, "target")) or gateway_targets(gateway, addresses)))
-    return list(found)
+def targets_of_route(route: NamedRoute, addresses: AddressSources) -> tuple[str, ...]:
+    return route_targets(route, addresses.parent)
+
+
+def names_served(route: NamedRoute, addresses: AddressSources) -> NamedTargets:
+    return served_names(route, addresses.parent)
 
 
 def no_names(_obj: Object) -> tuple[str, ...]:
     return ()
-
-
-def route_names(route: NamedRoute) -> tuple[str, ...]:
-    return route.spec.hostnames or ()
 
 
 def is_route(_route: NamedRoute) -> bool:
@@ -124,10 +126,10 @@ SOURCES = {
     for source in (
         SourceKind("service", NamedService, no_names, service_targets, is_node_port),
         SourceKind("ingress", NamedIngress, ingress_names, lambda ingress, _around: balanced(ingress.status)),
-        SourceKind("gateway", AddressedGateway, no_names, gateway_targets),
-        SourceKind("httproute", NamedHTTPRoute, route_names, route_targets, is_route),
-        SourceKind("grpcroute", NamedGRPCRoute, route_names, route_targets, is_route),
-        SourceKind("tlsroute", NamedTLSRoute, route_names, route_targets, is_route),
-        SourceKind("tcproute", NamedTCPRoute, no_names, route_targets, is_route),
+        SourceKind("gateway", Gateway, no_names, gateway_targets),
+        SourceKind("httproute", NamedHTTPRoute, route_names, targets_of_route, is_route, names_served),
+        SourceKind("grpcroute", NamedGRPCRoute, route_names, targets_of_route, is_route, names_served),
+        SourceKind("tlsroute", NamedTLSRoute, route_names, targets_of_route, is_route, names_served),
+        SourceKind("tcproute", NamedTCPRoute, no_names, targets_of_route, is_route),
     )
 }

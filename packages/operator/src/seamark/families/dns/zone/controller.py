@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedNode
 from seamark.families.dns.model.dependencies import Dependencies
 from seamark.families.dns.model.entries import zone_key
 from seamark.families.dns.sources.kinds import SourceKind
 from seamark.families.dns.zone.memory import ZoneMemory
 from seamark.families.dns.zone.reconcile import desire, report
 from seamark.families.dns.zone.state import SeenZone
+from seamark_runtime.api.gateway import Gateway, ListenerSet
 from seamark_runtime.api.gatewayshared import GROUP as GATEWAY
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.calls import Results
@@ -48,6 +49,6 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
 
 
 def _optional_kinds(sources: Iterable[SourceKind]) -> tuple[type[Object], ...]:
-    """Those of the Gateway API that are read, with the gateways of routes: it may not be installed."""
+    """Those of the Gateway API that are read, with the parents of routes: it may not be installed."""
     found: list[type[Object]] = [source.kind for source in sources if source.kind.RESOURCE.group == GATEWAY]
-    return tuple(dict.fromkeys([*found, AddressedGateway])) if found else ()
+    return tuple(dict.fromkeys([*found, Gateway, ListenerSet])) if found else ()

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from seamark.api.dnssources import AddressedGateway, AddressedNode
+from seamark.api.dnssources import AddressedNode
 from seamark.families.dns.model.entries import CRD, Ref
 from seamark.families.dns.model.indexes import EVERYTHING, Indexes
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.planning.subject import Subject
 from seamark.families.dns.sources.kinds import AddressSources, SourceKind
+from seamark.families.dns.sources.parents import RouteParent, parent_of
 from seamark.families.dns.zone.subjects import EndpointSubjects, other_subject
+from seamark.gatewayapi.listeners import ParentKey
 from seamark_runtime.api.meta import Key
 from seamark_runtime.cache import Index
 from seamark_runtime.view import View
@@ -36,8 +38,9 @@ class _Source:
 class ZoneReader:
     """Reads what has changed; None for subjects that are gone.
 
-    - The targets of a route are those of gateways, and of a NodePort Service those of nodes: when these change, it is
-      read again. `_gateways` and `_nodes` are what was read of them; `_dependent` are the objects that depend on them.
+    - The names and targets of a route depend on its parents, and the targets of a NodePort Service on nodes: when these
+      change, it is read again. `_parents` and `_nodes` are what was read of them; `_dependent` are the objects that
+      depend on them.
     """
 
     def __init__(self, zone: str, rules: Rules, indexes: Indexes, endpoints: EndpointSubjects) -> None:
@@ -50,7 +53,7 @@ class ZoneReader:
         if CRD in rules.sources:
             self._sources.append(_Source(CRD, indexes.crd, endpoints.forget, intent=True))
         self._sources += [_Source(source.name, index) for source, index in indexes.others.items()]
-        self._gateways: dict[Key, AddressedGateway | None] = {}
+        self._parents: dict[ParentKey, RouteParent | None] = {}
         self._nodes: tuple[AddressedNode, ...] = ()
         self._dependent: dict[Ref, tuple[SourceKind, Any]] = {}
 
@@ -62,7 +65,7 @@ class ZoneReader:
                 found[ref] = self._other(kind, obj, addresses)
         for source in self._sources:
             found.update(self._since(view, source, addresses))
-        self._gateways, self._nodes = addresses.read, addresses.nodes
+        self._parents, self._nodes = addresses.read, addresses.nodes
         return found
 
     def _since(self, view: View, source: _Source, addresses: AddressSources) -> Mapping[Ref, Subject | None]:
@@ -91,15 +94,15 @@ class ZoneReader:
     # ---- objects of other kinds
 
     def _addresses(self, view: View) -> tuple[AddressSources, bool]:
-        """The gateways and nodes that addresses come from, and whether one of those that were read has changed.
+        """The parents and nodes that addresses come from, and whether one of those that were read has changed.
 
-        Every gateway that was read is read again, or its change would not requeue the zone.
+        Every parent that was read is read again, or its change would not requeue the zone.
         """
         nodes = view.by(self._indexes.nodes, EVERYTHING) if self._indexes.reads_nodes else ()
-        addresses = AddressSources(partial(view.get, AddressedGateway), nodes)
-        for key in self._gateways:
-            addresses.gateway(key)
-        return addresses, addresses.read != self._gateways or nodes != self._nodes
+        addresses = AddressSources(partial(parent_of, view.get), nodes)
+        for key in self._parents:
+            addresses.parent(key)
+        return addresses, addresses.read != self._parents or nodes != self._nodes
 
     def _other(self, source: SourceKind, obj: Any, addresses: AddressSources) -> Subject:
         subject = other_subject(source, obj, addresses, self._rules)

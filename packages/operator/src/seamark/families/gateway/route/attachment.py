@@ -14,9 +14,10 @@ from seamark.families.gateway.values.limits import Unsupported, invalid_hostname
 from seamark.gatewayapi.attachment import AttachingRoute
 from seamark.gatewayapi.listeners import GatewayListeners, ParentKey
 from seamark.gatewayapi.namespaces import namespace_labels
+from seamark.gatewayapi.parents import parent_key
 from seamark.gatewayapi.references import invalid_reference
 from seamark_edge.dataplane.model import Origin
-from seamark_runtime.api.gateway import GROUP, Gateway, ListenerSet, Route
+from seamark_runtime.api.gateway import Gateway, ListenerSet, Route
 from seamark_runtime.api.gatewayroutes import GRPCRoute, HTTPRoute
 from seamark_runtime.api.meta import Key
 from seamark_runtime.source import Collection
@@ -77,19 +78,18 @@ def candidates(
     """The parents that are ours; those that do not exist; and what is wrong with names that no parent can have."""
     found, missing, invalid = [], [], []
     for number, parent in enumerate(route.spec.parent_refs):
-        kind = parent.kind or "Gateway"
-        if (parent.group or GROUP) != GROUP or kind not in ("Gateway", "ListenerSet"):
+        named = parent_key(parent, route.metadata.namespace)
+        if named is None:
             continue
         if problem := invalid_reference(f"spec.parentRefs[{number}]", parent.name, parent.namespace):
             invalid.append(problem)
             continue
-        named = ParentKey(kind, Key(parent.namespace or route.metadata.namespace, parent.name))
         gateway = view.entry(listeners, named)
         if gateway is not None:
             own = tuple(listener for listener in gateway.listeners if listener.parent == named)
             found.append(Candidate(parent, gateway, own))
             continue
-        existing = view.intent(Gateway if kind == "Gateway" else ListenerSet, named.key)
+        existing = view.intent(Gateway if named.kind == "Gateway" else ListenerSet, named.key)
         if existing is None:  # otherwise it is another controller's, and no concern of ours
-            missing.append(f"{kind} {named.key}")
+            missing.append(f"{named.kind} {named.key}")
     return tuple(found), tuple(missing), tuple(invalid)

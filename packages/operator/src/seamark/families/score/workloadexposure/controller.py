@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -14,12 +14,14 @@ from seamark.families.score.model.options import Options
 from seamark.families.score.model.planvalues import NOTHING, PlanValues, Unfit, read
 from seamark.families.score.model.runtime import LABELLED, MANAGER, RUNTIME_CLASS, STATUS_POLICY, WORKLOAD_LABEL
 from seamark.families.score.workloadexposure.names import hosts
-from seamark.families.score.workloadexposure.places import backend_key, gateway_key, leads_to, places
+from seamark.families.score.workloadexposure.places import backend_key, leads_to, places
 from seamark.families.score.workloadexposure.reconcile import desire, judge
 from seamark.families.score.workloadexposure.state import CONDITIONS, Seen
+from seamark.gatewayapi.listeners import ParentKey
+from seamark.gatewayapi.parents import gateway_of, parent_key
 from seamark_runtime.api.apps import Deployment, StatefulSet
 from seamark_runtime.api.core import Pod, Service
-from seamark_runtime.api.gateway import Gateway, HTTPRoute, ReferenceGrant
+from seamark_runtime.api.gateway import Gateway, HTTPRoute, ListenerSet, ReferenceGrant
 from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.api.networking import Ingress
 from seamark_runtime.cache import Index
@@ -30,7 +32,7 @@ from seamark_runtime.ownership import MANAGED_BY
 from seamark_runtime.status import ByManager
 from seamark_runtime.view import View
 
-MAY_BE_MISSING: tuple[type[Object], ...] = (HTTPRoute, Gateway, ReferenceGrant, DNSEndpoint)
+MAY_BE_MISSING: tuple[type[Object], ...] = (HTTPRoute, Gateway, ListenerSet, ReferenceGrant, DNSEndpoint)
 GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"  # on what is created for a Gateway by its controller
 GATEWAY_NAMESPACE = "gateway.networking.k8s.io/gateway-namespace"
 T = TypeVar("T", bound=Object)
@@ -114,7 +116,7 @@ def observe(dependencies: Dependencies, view: View, exposure: WorkloadExposure, 
     service_key = Key(key.namespace, service_of(view, plan, values))
     service = rendered_of(plan, view.get(Service, service_key)) if offers else None
     routes = tuple(route for route in routes_to(view, service_key) if not route.deleting) if service else ()
-    found = {gateway: view.get(Gateway, gateway) for gateway in parents_of(routes)}
+    parents = parents_of(view, routes)
     seen = Seen(
         exposure=exposure,
         plan=plan,
@@ -124,8 +126,8 @@ def observe(dependencies: Dependencies, view: View, exposure: WorkloadExposure, 
         services=view.by(SERVICES, key) if service else (),
         ingresses=view.by(INGRESSES, service_key) if service else (),
         routes=routes,
-        gateways={name: gateway for name, gateway in found.items() if gateway is not None},
-        fronts={name: fronts(view, name, options) for name in found},
+        parents=parents,
+        fronts={parent.key: fronts(view, parent.key, options) for parent in parents if parent.kind == "Gateway"},
         pods=view.by(PODS, key),
         results=results,
         resolves=options.probes,
@@ -150,10 +152,22 @@ def service_of(view: View, plan: WorkloadPlan | None, values: PlanValues | Unfit
     return before[0].metadata.name if before else plan.metadata.name
 
 
-def parents_of(routes: tuple[HTTPRoute, ...]) -> list[Key]:
-    """The Gateways in the status of these routes, each once."""
-    keys = (gateway_key(route, parent) for route in routes for parent in (route.status and route.status.parents) or ())
-    return list(dict.fromkeys(keys))
+def parents_of(view: View, routes: tuple[HTTPRoute, ...]) -> Mapping[ParentKey, Gateway | ListenerSet]:
+    """The parents in the status of these routes, with the Gateways of listener sets."""
+    found: dict[ParentKey, Gateway | ListenerSet] = {}
+    for route in routes:
+        for entry in (route.status.parents if route.status else None) or ():
+            key = parent_key(entry.parent_ref, route.metadata.namespace)
+            if key is None or key in found:
+                continue
+            parent = view.get(Gateway, key.key) if key.kind == "Gateway" else view.get(ListenerSet, key.key)
+            gateway = gateway_of(parent) if parent is not None else None
+            if parent is None or gateway is None:
+                continue
+            found[key] = parent
+            if (serving := view.get(Gateway, gateway)) is not None:
+                found[ParentKey("Gateway", gateway)] = serving
+    return found
 
 
 def fronts(view: View, gateway: Key, options: Options) -> tuple[Service, ...]:

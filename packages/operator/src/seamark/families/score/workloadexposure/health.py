@@ -7,7 +7,7 @@ from seamark.families.score.model.planvalues import Unfit
 from seamark.families.score.model.runtime import GENERATION
 from seamark.families.score.workloadexposure.connections import reachable
 from seamark.families.score.workloadexposure.names import Names
-from seamark.families.score.workloadexposure.places import accepted, addresses, gateway_key, load_balancers, programmed
+from seamark.families.score.workloadexposure.places import accepted, addresses, load_balancers, served_by
 from seamark.families.score.workloadexposure.state import (
     AVAILABLE,
     DEGRADED,
@@ -214,8 +214,7 @@ def routed(seen: Seen) -> Condition:
     wanted = {f"{seen.exposure.metadata.name}.{route.key}" for route in planned}
     waiting = wanted - {route.metadata.name for route in seen.routes}
     for route in seen.routes:
-        gateways = (seen.gateways.get(gateway_key(route, parent)) for parent in accepted(route))
-        if not any(gateway is not None and programmed(gateway) for gateway in gateways):
+        if not any(served_by(seen, route, entry) is not None for entry in accepted(route)):
             waiting.add(route.metadata.name)
     if waiting:
         return INGRESS_PENDING.true("RouteNotServed", f"no Gateway serves the route {', '.join(sorted(waiting))} yet")

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 
 from seamark.api.score import Exposure
 from seamark.families.score.workloadexposure.state import Seen
+from seamark.gatewayapi.attachment import AttachingRoute, NotAttached, attach
+from seamark.gatewayapi.listeners import ParentKey
+from seamark.gatewayapi.parents import accepting, condition_of, gateway_of, listeners_without, parent_key, programmed
 from seamark_runtime.api.core import LoadBalancerIngress, Service
-from seamark_runtime.api.gateway import BackendRef, Gateway, HTTPRoute, Listener, RouteParentStatus
-from seamark_runtime.api.meta import Condition, Key
+from seamark_runtime.api.gateway import BackendRef, Gateway, HTTPRoute, ListenerSet, RouteParentStatus
+from seamark_runtime.api.meta import Key
 from seamark_runtime.api.networking import Ingress, IngressBackend
-from seamark_runtime.conditions import FALSE, TRUE
+from seamark_runtime.conditions import FALSE
 
 SCHEMES = {80: "http", 8080: "http", 443: "https", 8443: "https", 50051: "grpc"}
 HINTS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC", "tcp": "TCP"}
@@ -66,21 +69,38 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def _routes(seen: Seen) -> Iterator[Place]:
     for route in seen.routes:
-        for parent in accepted(route):
-            gateway = seen.gateways.get(gateway_key(route, parent))
-            if gateway is not None and programmed(gateway):
-                yield from _routed(seen, route, parent, gateway)
+        for entry in accepted(route):
+            if (served := served_by(seen, route, entry)) is not None:
+                yield from _routed(seen, route, entry, *served)
 
 
-def _routed(seen: Seen, route: HTTPRoute, parent: RouteParentStatus, gateway: Gateway) -> Iterator[Place]:
+def _routed(
+    seen: Seen, route: HTTPRoute, entry: RouteParentStatus, parent: Gateway | ListenerSet, gateway: Key
+) -> Iterator[Place]:
+    attaching = AttachingRoute("HTTPRoute", route.key, route.spec.hostnames, namespace_labels=None)
+    listeners = {listener.id: listener for listener in listeners_without(parent, "Accepted", "Programmed")}
+    attached = attach(attaching, entry.parent_ref, listeners.values())
+    if isinstance(attached, NotAttached):
+        return
     paths = list(_paths(seen, route))
-    for host in route.spec.hostnames or ("",):
-        for listener in gateway.spec.listeners:
-            if parent.parent_ref.section_name not in (None, listener.name) or not serves(gateway, listener, host):
-                continue
-            port = fronted(seen.fronts.get(gateway.key, ()), listener.port)
-            for path in paths:
-                yield place(listener.protocol.lower(), host or listener.hostname, port, ROUTE, path)
+    for id_, hostnames in attached.items():
+        listener = listeners[id_]
+        port = fronted(seen.fronts.get(gateway, ()), listener.port)
+        for host in hostnames:
+            if route.spec.hostnames or (host and not host.startswith("*")):
+                for path in paths:
+                    yield place(listener.protocol.lower(), host, port, ROUTE, path)
+
+
+def served_by(seen: Seen, route: HTTPRoute, entry: RouteParentStatus) -> tuple[Gateway | ListenerSet, Key] | None:
+    """The parent of an entry and its Gateway, once that is programmed."""
+    key = parent_key(entry.parent_ref, route.metadata.namespace)
+    parent = seen.parents.get(key) if key is not None else None
+    gateway = gateway_of(parent) if parent is not None else None
+    if parent is None or gateway is None:
+        return None
+    serving = seen.parents.get(ParentKey("Gateway", gateway))
+    return (parent, gateway) if isinstance(serving, Gateway) and programmed(serving) else None
 
 
 def fronted(fronts: tuple[Service, ...], port: int) -> int:
@@ -101,46 +121,13 @@ def backend_key(route: HTTPRoute, backend: BackendRef) -> Key:
 
 
 def accepted(route: HTTPRoute) -> list[RouteParentStatus]:
-    """The parents that have taken the route as it is now, and found all that it refers to."""
-    found = []
-    for parent in (route.status.parents if route.status else None) or ():
-        by_type = {condition.type: condition for condition in parent.conditions}
-        if _now(by_type.get("Accepted"), route.metadata.generation) and not _is_false(by_type.get("ResolvedRefs")):
-            found.append(parent)
-    return found
+    """The entries of the parents that have taken the route as it is now, and found all that it refers to."""
+    return [entry for entry in accepting(route) if not _refers_to_nothing(entry)]
 
 
-def programmed(gateway: Gateway) -> bool:
-    by_type = {condition.type: condition for condition in (gateway.status.conditions if gateway.status else ())}
-    return _now(by_type.get("Programmed"), gateway.metadata.generation)
-
-
-def _now(condition: Condition | None, generation: int) -> bool:
-    return condition is not None and condition.status == TRUE and condition.observed_generation in (None, generation)
-
-
-def _is_false(condition: Condition | None) -> bool:
-    return condition is not None and condition.status == FALSE
-
-
-def gateway_key(route: HTTPRoute, parent: RouteParentStatus) -> Key:
-    return Key(parent.parent_ref.namespace or route.metadata.namespace, parent.parent_ref.name)
-
-
-def serves(gateway: Gateway, listener: Listener, host: str) -> bool:
-    """Whether requests for this host come in by this listener. Without a host, the listener's own is the one."""
-    if listener.protocol not in ("HTTP", "HTTPS"):
-        return False
-    statuses = {status.name: status for status in (gateway.status.listeners if gateway.status else None) or ()}
-    if (status := statuses.get(listener.name)) and any(
-        condition.type == "Programmed" and condition.status == FALSE for condition in status.conditions
-    ):
-        return False
-    if not host:
-        return bool(listener.hostname) and not listener.hostname.startswith("*")
-    return listener.hostname in ("", host) or (
-        listener.hostname.startswith("*.") and host.endswith(listener.hostname[1:])
-    )
+def _refers_to_nothing(entry: RouteParentStatus) -> bool:
+    resolved = condition_of(entry.conditions, "ResolvedRefs")
+    return resolved is not None and resolved.status == FALSE
 
 
 # ---- Ingresses, load balancers, the Service

@@ -12,9 +12,10 @@ from seamark.api.score import WorkloadExposure, WorkloadPlan
 from seamark.families.score.model.options import Pace
 from seamark.families.score.model.planvalues import NOTHING, PlanValues, Unfit, read
 from seamark.families.score.model.runtime import Rendered
+from seamark.gatewayapi.listeners import ParentKey
 from seamark_runtime.api.apps import Deployment, StatefulSet
 from seamark_runtime.api.core import Pod, Service
-from seamark_runtime.api.gateway import Gateway, HTTPRoute
+from seamark_runtime.api.gateway import Gateway, HTTPRoute, ListenerSet
 from seamark_runtime.api.meta import Key
 from seamark_runtime.api.networking import Ingress
 from seamark_runtime.calls import Results
@@ -124,7 +125,8 @@ class Seen:
     services: tuple[Service, ...] = ()  # all that select its pods, with that one
     ingresses: tuple[Ingress, ...] = ()  # those with its Service as a backend
     routes: tuple[HTTPRoute, ...] = ()  # likewise
-    gateways: Mapping[Key, Gateway] = field(default_factory=dict)  # the parents of these routes
+    # The parents of these routes, and the Gateways of those that are listener sets.
+    parents: Mapping[ParentKey, Gateway | ListenerSet] = field(default_factory=dict)
     fronts: Mapping[Key, tuple[Service, ...]] = field(default_factory=dict)  # the Services in front of those Gateways
     records: tuple[DNSEndpoint, ...] = ()  # with the host names of its endpoints
     pods: tuple[Pod, ...] = ()
