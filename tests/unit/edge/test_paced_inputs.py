@@ -15,7 +15,15 @@ import seamark_runtime
 SOURCES = Path(__file__).parents[3] / "packages"
 
 # Protocols whose input is parsed are paced. The others pass bytes on, at the pace of their reader.
-PACED = {"AgentConnection", "Link", "SecureConnection", "IngressConnection", "GuardedHandler", "BoundedHandler"}
+PACED = {
+    "PeerConnection",
+    "AgentConnection",
+    "Link",
+    "SecureConnection",
+    "IngressConnection",
+    "GuardedHandler",
+    "BoundedHandler",
+}
 PASS_ON = {
     "Splice",
     "Buffered",

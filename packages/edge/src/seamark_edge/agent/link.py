@@ -7,27 +7,25 @@ import secrets
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import structlog
 
 from seamark_edge.agent.upstream import Dialled, Upstream, UpstreamConnection
 from seamark_edge.wire import tunnel
-from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, SessionClosed, Stream
+from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, SessionClosed, Stream
 from seamark_edge.wire.muxado.frames import Bytes
+from seamark_edge.wire.peerconnection import MAX_WINDOW, PeerConnection
 from seamark_edge.wire.question import Question
-from seamark_edge.wire.splice import Buffered
 from seamark_edge.wire.tunnel import StreamType
 from seamark_runtime.errors import Retry
-from seamark_runtime.pacing import InputAccount, PacedInput
+from seamark_runtime.pacing import InputAccount
 
 log = structlog.get_logger(__name__)
 
 A = TypeVar("A", bound=tunnel.Message)
 MANY = 65536  # connections at once; each is a file here, too
-MAX_WINDOW = 4 * 1024 * 1024
 ANSWER_SECONDS = 20.0
-OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Callbacks:
     check: Callable[[str], Awaitable[tunnel.UpstreamReport]]  # dial the upstream of this bind now
 
 
-class Link(Buffered):
+class Link(PeerConnection):
     """A session with an edge.
 
     - `call` sends one request and returns its answer; an `Error` in it is raised as `Refused`, with the edge's message.
@@ -48,12 +46,13 @@ class Link(Buffered):
     - `closed` is done when the connection is; until then a heartbeat proves that the edge is there.
     """
 
+    LOST = Code.PEER_EOF
+
     def __init__(self, callbacks: Callbacks) -> None:
+        # An account of its own: input is handled in slices, as the agent has other work, too.
+        super().__init__(client=True, limits=Limits(inbound=MANY), account=InputAccount())
         self._callbacks = callbacks
         self._checks: set[asyncio.Task[None]] = set()
-        self._session = Session(self, client=True, limits=Limits(inbound=MANY))
-        self._input = PacedInput(InputAccount(), self._handle, self._resume)  # in slices: the agent has other work, too
-        self._transport: asyncio.Transport | None = None
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @classmethod
@@ -103,62 +102,16 @@ class Link(Buffered):
                 log.warning("the edge missed a heartbeat")
                 self.abort()
 
-    def close(self) -> None:
-        if self._transport is not None:
-            self._session.leave()
-            self._transport.close()
-            asyncio.get_running_loop().call_later(2.0, self.abort)
-
-    def abort(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
-
-    # asyncio's side
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=OUT_HIGH, low=OUT_LOW)
-        self._input.connected(self._transport)
-
-    def data_received(self, data: Bytes) -> None:
-        self._input.received(data, self.read_since)
-
-    def _handle(self, data: Bytes, enough: Callable[[], bool]) -> bool:
-        try:
-            return self._session.feed(data, enough)
-        except ProtocolError as error:
-            log.warning("the edge broke the protocol", error=str(error))
-            self.abort()
-            return True
-
-    def _resume(self) -> None:
-        if self._transport is not None:
-            self._transport.resume_reading()
-
-    def eof_received(self) -> bool:
-        self._input.flush()
-        return False
-
-    def pause_writing(self) -> None:
-        self._session.pause()
-
-    def resume_writing(self) -> None:
-        self._session.resume()
+    def broke(self, error: ProtocolError) -> None:
+        log.warning("the edge broke the protocol", error=str(error))
+        self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        self._input.close()
-        self._session.lost(Code.PEER_EOF)
+        super().connection_lost(exc)
         for task in self._checks:
             task.cancel()
         if not self.closed.done():
             self.closed.set_result(None)
-
-    # muxado's Owner
-
-    def transmit(self, pieces: list[Bytes]) -> None:
-        if self._transport is not None:
-            self._transport.writelines(pieces)
 
     def opened(self, stream: Stream, kind: int) -> Handler:
         if kind == StreamType.PROXY:

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import msgspec
 import structlog
@@ -22,13 +22,13 @@ from seamark_edge.edge.registry import Entry
 from seamark_edge.edge.rpc import RpcCall
 from seamark_edge.model import UNUSABLE, share_of
 from seamark_edge.wire import tunnel
-from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Session, Stream
+from seamark_edge.wire.muxado import WINDOW, Code, Handler, Limits, ProtocolError, Stream
 from seamark_edge.wire.muxado.frames import Bytes
 from seamark_edge.wire.muxado.stream import DISCARD
+from seamark_edge.wire.peerconnection import MAX_WINDOW, PeerConnection
 from seamark_edge.wire.question import Question
-from seamark_edge.wire.splice import Buffered
 from seamark_edge.wire.tunnel import StreamType
-from seamark_runtime.pacing import InputAccount, PacedInput
+from seamark_runtime.pacing import InputAccount
 
 log = structlog.get_logger(__name__)
 
@@ -36,9 +36,6 @@ BEFORE_AUTH = Limits(inbound=16, frames=256)
 AFTER_AUTH = Limits(inbound=512)
 SLACK_SECONDS = 15.0
 LEAST_SILENCE, MOST_SILENCE = 25.0, 600.0  # seconds between two heartbeats, whatever the agent announces
-GOODBYE_SECONDS = 2.0
-MAX_WINDOW = 4 * 1024 * 1024
-OUT_HIGH, OUT_LOW = 1024 * 1024, 256 * 1024  # one connection carries all streams: it must not run dry
 EDGE_TYPES = {"tcp": "1", "tls": "2", "https": "3", "http": "3"}
 MAX_REPORT = 16 * 1024  # bytes of an agent's answer to a check
 MOST_REFUSED = 256  # of one agent, remembered
@@ -90,17 +87,19 @@ class Desk(Protocol):
     def count(self, kind: str, outcome: str) -> None: ...
 
 
-class AgentConnection(Buffered):
+class AgentConnection(PeerConnection):
     """One agent's session.
 
     - Nothing but authentication and heartbeats is answered before the token was accepted, within a deadline.
     - A peer that breaks the protocol, or sends nothing for longer than its own heartbeat allows, is closed; its
       endpoints go offline with it.
-    - While the connection does not drain, those who write into it wait.
     - Its input takes a share of the loop's time: that of all unauthenticated agents together, then that of its token.
     """
 
+    LOST = Code.SESSION_CLOSED
+
     def __init__(self, desk: Desk, slot: Slot | None = None) -> None:
+        super().__init__(client=False, limits=BEFORE_AUTH, account=desk.unproven_input)
         self._desk = desk
         self._slot = slot
         self.id = new_id("ts")
@@ -116,20 +115,14 @@ class AgentConnection(Buffered):
         self.tasks: set[asyncio.Task[None]] = set()
         self.refused: dict[str, Refused] = {}  # endpoints that were refused, by name or URL
         self._attempts = 0
-        self._broken = False  # by a violation of the protocol: nothing more is read
         self.pending = 0  # bytes of requests that are not complete
-        self._session = Session(self, client=False, limits=BEFORE_AUTH)
-        self._input = PacedInput(desk.unproven_input, self._handle, self._resume)
-        self._transport: asyncio.Transport | None = None
         self._socket: socket.socket | None = None
         self._deadline: asyncio.TimerHandle | None = None
 
     # asyncio's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=OUT_HIGH, low=OUT_LOW)
-        self._input.connected(self._transport)
+        super().connection_made(transport)
         peer = transport.get_extra_info("peername") or ("", 0)
         self.peer = peer[0]
         self._socket = transport.get_extra_info("socket")
@@ -142,23 +135,17 @@ class AgentConnection(Buffered):
     def data_received(self, data: Bytes) -> None:
         self.seen = time.monotonic()
         self._quick()
-        self._input.received(data, self.read_since)
+        super().data_received(data)
 
     def _handle(self, data: Bytes, enough: Callable[[], bool]) -> bool:
-        if self._broken:
-            return True
         before = self._session.overhead
         try:
-            return self._session.feed(data, enough)
-        except ProtocolError as error:
-            self._broke(error)
-            return True
+            return super()._handle(data, enough)
         finally:
             self._input.penalty = (self._session.overhead - before) * OVERHEAD
 
-    def _broke(self, error: ProtocolError) -> None:
-        """What a peer sends after a protocol error is not read; an unauthenticated one gets no GOAWAY."""
-        self._broken = True
+    def broke(self, error: ProtocolError) -> None:
+        """An unauthenticated peer gets no GOAWAY."""
         if self.credential:
             log.warning("agent broke the protocol", session=self.id, peer=self.peer, error=str(error))
             self.close()
@@ -166,38 +153,18 @@ class AgentConnection(Buffered):
             log.info("peer without a token broke the protocol", peer=self.peer, error=str(error))
             self.abort()
 
-    def _resume(self) -> None:
-        if self._transport is not None:
-            self._transport.resume_reading()
-
-    def eof_received(self) -> bool:
-        self._input.flush()
-        return False
-
-    def pause_writing(self) -> None:
-        self._session.pause()
-
-    def resume_writing(self) -> None:
-        self._session.resume()
-
     def connection_lost(self, exc: Exception | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._socket = None
-        self._transport = None
-        self._input.close()
         if self._slot is not None:
             self._slot.release()
-        self._session.lost(Code.SESSION_CLOSED)
+        super().connection_lost(exc)
         for task in list(self.tasks):
             task.cancel()
         self._desk.left(self)
 
     # muxado's Owner
-
-    def transmit(self, pieces: list[Bytes]) -> None:
-        if self._transport is not None:
-            self._transport.writelines(pieces)
 
     def opened(self, stream: Stream, kind: int) -> Handler:
         return RpcCall(self, stream, kind)
@@ -289,17 +256,6 @@ class AgentConnection(Buffered):
     def leave(self) -> None:
         """Take no new requests; what is open goes on."""
         self._session.leave()
-
-    def close(self) -> None:
-        """Say goodbye; a peer that does not answer in kind is cut off soon after."""
-        if self._transport is not None:
-            self._session.leave()
-            self._transport.close()
-            asyncio.get_running_loop().call_later(GOODBYE_SECONDS, self.abort)
-
-    def abort(self) -> None:
-        if self._transport is not None:
-            self._transport.abort()
 
     @property
     def streams(self) -> int:
