@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 
+from seamark_edge import urls
 from seamark_edge.agent.agent import PAUSES, Held
 from seamark_edge.agent.model import AgentSettings, Tunnel
 from seamark_edge.agent.upstream import Upstream
@@ -145,9 +146,7 @@ class SdkAgent:
 
 def _forwarded(wanted: Tunnel) -> str:
     """The upstream as the SDK looks it up: a Service by its whole name, which no search list changes."""
-    upstream = wanted.upstream if "://" in wanted.upstream else f"tcp://{wanted.upstream}"
-    meant = wanted.destination
-    if meant is None or meant.namespace is None:
-        return upstream
-    parts = urlsplit(upstream)
-    return parts._replace(netloc=meant.host if parts.port is None else f"{meant.host}:{parts.port}").geturl()
+    found, meant = urls.upstream(wanted.upstream), wanted.destination
+    if meant is not None and meant.namespace is not None:
+        found = replace(found, host=meant.host)
+    return str(found)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import dns.asyncquery
@@ -19,6 +18,7 @@ import dns.message
 import msgspec
 
 from seamark.explain.kinds import GATEWAYS, SERVICE, WORKLOAD, named
+from seamark_edge.urls import BadUrl, upstream
 from seamark_runtime.api.meta import Key
 from seamark_runtime.errors import UserError
 from seamark_runtime.resolver import Resolver, cancellable
@@ -109,8 +109,8 @@ class Checker:
     async def _place(self, target: str) -> tuple[str, int]:
         kind, _, name = target.partition(" ")
         if not name:
-            parts = urlsplit(target)
-            return f"{parts.hostname}{INSIDE}", parts.port or 80
+            host, port = _address_in(target)
+            return f"{host}{INSIDE}", port
         key = Key(*name.split("/", 1))
         if named(kind) == WORKLOAD:
             return await self._endpoint(key)
@@ -122,8 +122,7 @@ class Checker:
         endpoint = ((await self._object(WORKLOAD.path(*key))).get("status") or {}).get("endpoint")
         if not endpoint:
             raise NotYet(f"workload {key} has no endpoint yet")
-        parts = urlsplit(endpoint)
-        return parts.hostname or "", parts.port or 80
+        return _address_in(endpoint)
 
     async def _gateway(self, key: Key) -> tuple[str, int]:
         """At the Service in front of it, or at its own address."""
@@ -167,6 +166,14 @@ class Checker:
             raise UserError(f"the API server answered {answer.status} to {path}")
         found: Raw = msgspec.json.decode(answer.body)
         return found
+
+
+def _address_in(url: str) -> tuple[str, int]:
+    try:
+        found = upstream(url)
+    except BadUrl as error:
+        raise NotYet(str(error)) from None
+    return found.host, found.port
 
 
 def _ingress(service: Raw, target: str) -> tuple[str, int]:

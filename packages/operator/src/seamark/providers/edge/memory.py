@@ -11,13 +11,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import count
 from typing import Any
-from urllib.parse import urlsplit
 
 from seamark.providers.edge.calls import Kind
 from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.policies import policy_refusal
 from seamark.providers.edge.remote import RemoteEdge
 from seamark_edge.model import Capabilities, Fields
+from seamark_edge.urls import place
 from seamark_edge.wire.expressions import FILTER, SELECTOR, ExpressionError, compiled, holds
 from seamark_runtime.errors import Exists, Gone, Refused, Uncertain
 
@@ -179,16 +179,15 @@ class MemoryCalls:
 
 def _place(url: str) -> dict[str, Any]:
     """What an edge says about the place of an endpoint: expressions may ask for any of it."""
-    parts = urlsplit(url)
-    host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    found = place(url)
     return {
         "type": "cloud",
         "public_url": url,
-        "scheme": parts.scheme,
-        "proto": parts.scheme,
-        "host": parts.hostname,
-        "port": parts.port,
-        "hostport": host,
+        "scheme": found.scheme,
+        "proto": found.scheme,
+        "host": found.host,
+        "port": found.port,
+        "hostport": found.hostport,
         "metadata": "",
         "description": "",
         "pooling_enabled": False,
