@@ -35,7 +35,8 @@ from seamark_runtime.source import Source
 from seamark_runtime.status import StatusMode
 from seamark_runtime.upstreams import Destination, UpstreamRules, refusal
 from seamark_runtime.view import View
-from seamark_runtime.watch import Broken, Put, Removed, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Broken, Put, Removed
 from tests.simulation.bugs.bug import Bugs, swap
 
 BUGS = Bugs("untrusted input")

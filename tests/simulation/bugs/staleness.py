@@ -24,7 +24,8 @@ from seamark_runtime.stalecaches import StaleCaches
 from seamark_runtime.statuswriter import StatusWriter, WriteResult
 from seamark_runtime.transport import Stream
 from seamark_runtime.view import View
-from seamark_runtime.watch import Event, Following, Watch
+from seamark_runtime.watch import Following, Watch
+from seamark_runtime.watchevents import Event
 from tests.simulation.bugs.bug import Bugs, swap
 
 BUGS = Bugs("stale or unobserved state")

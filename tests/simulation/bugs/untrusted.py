@@ -15,7 +15,8 @@ from seamark_runtime.reconciler import Reconciler
 from seamark_runtime.request import Request
 from seamark_runtime.untrusted.decoding import Malformed
 from seamark_runtime.untrusted.names import ApiPath, NameRule, api_path, check_name
-from seamark_runtime.watch import Broken, Event, Put, Removed, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Broken, Event, Put, Removed
 from tests.simulation.bugs.bug import Bugs, swap, swap_value
 
 BUGS = Bugs("untrusted input")

@@ -11,7 +11,7 @@ import pytest
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of, within
 from seamark_edge.edge.listeners import secured_listener
-from seamark_edge.edge.public import Router
+from seamark_edge.edge.routing import Router
 from tests.hostile.edge.clients import hello
 
 

@@ -15,8 +15,8 @@ from seamark_edge.edge import (
     keypairs,
     policy,
     policy_document,
-    public,
     registry,
+    routing,
     rpc,
     sessions,
 )
@@ -77,7 +77,7 @@ LIMITS = [
     f"| `description`, `metadata` | {base.MAX_DESCRIPTION} characters, {binds.MAX_METADATA:,} bytes |",
     f"| an agent that sends nothing | is disconnected after {agents.MOST_SILENCE:g} s at the latest, "
     "whatever heartbeats it announces |",
-    f"| a connection | follows {registry.MAX_HOPS} `forward-internal` and looks at {public.MAX_LOOKED} endpoints |",
+    f"| a connection | follows {registry.MAX_HOPS} `forward-internal` and looks at {routing.MAX_LOOKED} endpoints |",
     f"| connections that wait for the policies of an authtoken's endpoints | {fairshare.MOST_WAITING:,}, "
     "then closed (`http://` and `https://`: 503) |",
 ]

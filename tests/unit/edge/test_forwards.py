@@ -14,8 +14,8 @@ from seamark_edge.edge.limits import ConnectionLimit
 from seamark_edge.edge.metrics import EdgeMetrics
 from seamark_edge.edge.policy import ANYWHERE, Client, Policy
 from seamark_edge.edge.policy_document import parse_policy
-from seamark_edge.edge.public import MAX_LOOKED, Router
 from seamark_edge.edge.registry import MAX_HOPS, Agent, Entry, Registry
+from seamark_edge.edge.routing import MAX_LOOKED, Router
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.edge.urls import parse_url
 

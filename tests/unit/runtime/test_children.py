@@ -21,7 +21,8 @@ from seamark_runtime.ownership import MANAGED_BY, ByLabels, ByReference
 from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 from seamark_runtime.transport import Answer, HttpRequest
-from seamark_runtime.watch import Put, Restarted, Synced, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Put, Restarted, Synced
 from tests.unit.runtime.scripted import ScriptedTransport, TopOfTheRange, body, failed, lamp, ok
 from tests.unit.runtime.test_router import lamps_controller
 from tests.virtual_time import CLOCK, run

@@ -8,7 +8,7 @@ from seamark_runtime.api.meta import Key
 from seamark_runtime.expectations import Expectations
 from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
-from seamark_runtime.watch import Progress, Put, Removed, Restarted, Synced
+from seamark_runtime.watchevents import Progress, Put, Removed, Restarted, Synced
 from tests.unit.runtime.scripted import Lamp, lamp
 from tests.unit.runtime.test_source import A, synced
 

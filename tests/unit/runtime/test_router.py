@@ -18,7 +18,8 @@ from seamark_runtime.router import EventRouter
 from seamark_runtime.source import Collection, Facts, Informer
 from seamark_runtime.status import ByManager
 from seamark_runtime.view import View
-from seamark_runtime.watch import Put, Removed, Restarted, Synced, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Put, Removed, Restarted, Synced
 from tests.unit.runtime.scripted import Lamp, ScriptedTransport, TopOfTheRange, lamp
 
 A = Key("ns", "a")

@@ -10,7 +10,8 @@ from seamark_runtime.cache import Index
 from seamark_runtime.client import Client
 from seamark_runtime.errors import Gone, Refused, Retry
 from seamark_runtime.source import SYNCED, Absent, Collection, Facts, Fresh, Informer, NotYet, Source, Stale
-from seamark_runtime.watch import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble, Watch, number
+from seamark_runtime.watch import Watch, number
+from seamark_runtime.watchevents import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble
 from tests.unit.runtime.scripted import Lamp, ScriptedTransport, lamp
 
 BY_COLOR = Index(Lamp, lambda obj: (obj.spec.color,), "lamps by color")

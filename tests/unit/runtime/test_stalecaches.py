@@ -13,7 +13,8 @@ from seamark_runtime.errors import Refused, Retry, SeamarkError
 from seamark_runtime.request import Request
 from seamark_runtime.source import Informer
 from seamark_runtime.stalecaches import StaleCaches
-from seamark_runtime.watch import Progress, Restarted, Synced, Trouble, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Progress, Restarted, Synced, Trouble
 from tests.unit.runtime.scripted import ScriptedTransport
 
 ITEM, OTHER = Request("lamps", Key("default", "a")), Request("others", Key("default", "a"))

@@ -18,7 +18,7 @@ from seamark_runtime.transport import Answer
 from seamark_runtime.untrusted.decoding import Malformed
 from seamark_runtime.untrusted.partialread import readable_part
 from seamark_runtime.view import View
-from seamark_runtime.watch import Broken, Put, Removed, Restarted, Synced
+from seamark_runtime.watchevents import Broken, Put, Removed, Restarted, Synced
 from tests.unit.runtime.scripted import HANG, Lamp, ScriptedTransport, bookmark, lamp
 from tests.unit.runtime.test_source import informer, told
 from tests.unit.runtime.test_untrusted_objects import LIMIT, deep, event

@@ -21,7 +21,8 @@ from seamark_runtime.failures import Failure, Failures
 from seamark_runtime.metrics import Metrics
 from seamark_runtime.source import Facts, Informer, Source
 from seamark_runtime.transport import Answer
-from seamark_runtime.watch import LONGEST_LINE, Broken, Event, Put, Removed, Restarted, Synced, Watch, lines
+from seamark_runtime.watch import LONGEST_LINE, Watch, lines
+from seamark_runtime.watchevents import Broken, Event, Put, Removed, Restarted, Synced
 from tests.unit.runtime.scripted import (
     HANG,
     Lamp,

@@ -12,7 +12,7 @@ from seamark_runtime.cache import Index
 from seamark_runtime.request import Request
 from seamark_runtime.source import Absent, Collection, Facts, Fresh, Intent, Source, Stale
 from seamark_runtime.view import RecordedReads, View
-from seamark_runtime.watch import Put
+from seamark_runtime.watchevents import Put
 from tests.unit.runtime.scripted import Lamp, lamp
 from tests.unit.runtime.test_source import BY_COLOR, A, synced
 

@@ -12,7 +12,8 @@ import pytest
 from seamark_runtime.client import Client
 from seamark_runtime.errors import Retry
 from seamark_runtime.transport import Answer, NoAnswerError
-from seamark_runtime.watch import Trouble, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Trouble
 from tests.unit.runtime.scripted import HANG, Lamp, ScriptedTransport, bookmark, failed, line, wire
 from tests.unit.runtime.test_watch_states import SETTINGS, TOO_LARGE, TOO_OLD, follow, queries
 from tests.virtual_time import run

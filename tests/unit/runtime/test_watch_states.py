@@ -14,20 +14,8 @@ from seamark_runtime.backoff import Backoff
 from seamark_runtime.client import Client
 from seamark_runtime.errors import Refused
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError
-from seamark_runtime.watch import (
-    Broken,
-    Event,
-    Following,
-    Progress,
-    Put,
-    Removed,
-    Restarted,
-    Synced,
-    Trouble,
-    Watch,
-    WatchSettings,
-    lines,
-)
+from seamark_runtime.watch import Following, Watch, WatchSettings, lines
+from seamark_runtime.watchevents import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble
 from tests.unit.runtime.scripted import (
     HANG,
     Lamp,

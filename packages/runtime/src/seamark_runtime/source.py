@@ -19,19 +19,8 @@ from seamark_runtime.api.meta import Key, Object, ObjectMeta
 from seamark_runtime.cache import Cache, Change, Index
 from seamark_runtime.errors import Gone, Retry, SeamarkError
 from seamark_runtime.failures import LISTENER, Failure, described, log_failure
-from seamark_runtime.watch import (
-    Broken,
-    Event,
-    Progress,
-    Put,
-    Removed,
-    Restarted,
-    Synced,
-    Trouble,
-    Watch,
-    number,
-    plain,
-)
+from seamark_runtime.watch import Watch, number, plain
+from seamark_runtime.watchevents import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble
 
 T = TypeVar("T", bound=Object)
 K = TypeVar("K", bound=Hashable)

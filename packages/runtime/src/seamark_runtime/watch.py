@@ -30,11 +30,12 @@ from seamark_runtime.api.meta import Key, Object, ObjectMeta, Wire
 from seamark_runtime.backoff import Backoff
 from seamark_runtime.client import OBJECT, Client, StatusAnswer, collection_of, failure, identity_of
 from seamark_runtime.errors import Expired, Gone, Refused, Retry, SeamarkError
-from seamark_runtime.failures import DECODE, INDEX, described
+from seamark_runtime.failures import INDEX, described
 from seamark_runtime.timeslice import TimeSlice
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from seamark_runtime.untrusted.decoding import Malformed, decode_envelope, decode_json
 from seamark_runtime.untrusted.partialread import readable_part
+from seamark_runtime.watchevents import Broken, Event, Progress, Put, Removed, Restarted, Synced, Trouble
 
 T = TypeVar("T", bound=Object)
 
@@ -66,63 +67,6 @@ class Following:
 
 
 State = StreamingList | PagedList | Following
-
-
-@dataclass(frozen=True, slots=True)
-class Restarted:
-    """A new initial set begins. `silent`: there was no response for long, so what was delivered before is outdated."""
-
-    silent: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Put(Generic[T]):
-    object: T
-
-
-@dataclass(frozen=True, slots=True)
-class Removed(Generic[T]):
-    object: T
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """The initial set is complete, as of this version."""
-
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Everything up to this version has been handed on."""
-
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """An object that this program can't read or process. What was known of it is no longer true.
-
-    `part`: what can be read of it, by which it is released; only of one that is being deleted.
-    """
-
-    key: Key
-    uid: str
-    version: str
-    message: str
-    stage: str = DECODE
-    part: Object | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """The watch is interrupted, and will reconnect. `silent`: there was no response for long."""
-
-    error: SeamarkError
-    silent: bool = False
-
-
-Event = Restarted | Put[Any] | Removed[Any] | Synced | Progress | Broken | Trouble
 
 
 @dataclass(frozen=True, slots=True)

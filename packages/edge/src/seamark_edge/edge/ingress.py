@@ -11,8 +11,9 @@ import structlog
 from seamark_edge.edge.errors import Refusal, offline
 from seamark_edge.edge.limits import Slot
 from seamark_edge.edge.policy import Client
-from seamark_edge.edge.public import ClientConnection, Router, Search, SecureConnection
+from seamark_edge.edge.public import ClientConnection, SecureConnection
 from seamark_edge.edge.registry import Entry, kubernetes_place
+from seamark_edge.edge.routing import Router, Search
 from seamark_edge.edge.urls import EndpointUrl
 from seamark_edge.store.record import Record
 from seamark_edge.wire.bindings import ConnRequest, ConnResponse, PreambleError, PreambleReader, frame

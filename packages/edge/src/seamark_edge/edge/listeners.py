@@ -18,8 +18,9 @@ import structlog
 from seamark_edge.edge.errors import Refusal, offline
 from seamark_edge.edge.http import HttpServer
 from seamark_edge.edge.limits import ConnectionLimit, Slot
-from seamark_edge.edge.public import PublicConnection, Router, SecureConnection
+from seamark_edge.edge.public import PublicConnection, SecureConnection
 from seamark_edge.edge.registry import Entry
+from seamark_edge.edge.routing import Router
 from seamark_edge.edge.urls import SHARED_PORT
 from seamark_edge.wire.clienthello import MAX_HELLO, NotTls, server_name
 

@@ -28,8 +28,9 @@ from seamark_edge.edge.limits import ConnectionLimit, Slot, within
 from seamark_edge.edge.listeners import Listener, http_listener, secured_listener, server_listener, tls_listener
 from seamark_edge.edge.metrics import EdgeMetrics
 from seamark_edge.edge.places import LEASE, Places, TcpPorts
-from seamark_edge.edge.public import PublicConnection, Router
+from seamark_edge.edge.public import PublicConnection
 from seamark_edge.edge.registry import Registry
+from seamark_edge.edge.routing import Router
 from seamark_edge.edge.sessions import Sessions
 from seamark_edge.edge.settings import EdgeSettings
 from seamark_edge.rest.app import Api

@@ -21,7 +21,8 @@ from seamark_runtime.client import Client
 from seamark_runtime.errors import Refused
 from seamark_runtime.source import Informer
 from seamark_runtime.view import View
-from seamark_runtime.watch import Put, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Put
 from tests.unit.runtime.scripted import ScriptedTransport
 from tests.virtual_time import run
 

@@ -16,7 +16,8 @@ from seamark_runtime.api.meta import Key, Object
 from seamark_runtime.client import Client
 from seamark_runtime.source import Informer
 from seamark_runtime.view import View
-from seamark_runtime.watch import Broken, Restarted, Synced, Watch
+from seamark_runtime.watch import Watch
+from seamark_runtime.watchevents import Broken, Restarted, Synced
 from tests.unit.runtime.scripted import ScriptedTransport
 
 
