@@ -173,7 +173,7 @@ class Bindings:
                 return dict(one)
         return {}
 
-    def until_said(self, name: str, kind: str, status: str, reason: str = "", seconds: float = 40) -> Json:
+    def until_condition(self, name: str, kind: str, status: str, reason: str = "", seconds: float = 40) -> Json:
         def so() -> bool:
             found = self.condition(name, kind)
             return found.get("status") == status and reason in ("", found.get("reason"))
@@ -185,7 +185,7 @@ class Bindings:
         return self.condition(name, kind)
 
     def until_ready(self, url: str) -> Json:
-        self.until_said(parse(url).name, "Ready", "True", "BoundEndpointReady")
+        self.until_condition(parse(url).name, "Ready", "True", "BoundEndpointReady")
         return self.bound(url)
 
     def until(self, condition: Callable[[], bool], what: str, seconds: float = 40) -> None:

@@ -48,7 +48,7 @@ class Running:
         command = [kubectl, "--kubeconfig", str(self.cluster.kubeconfig), "--context", user, *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=120, check=False)
 
-    def said(self, *arguments: str, stdin: str = "", user: str = "admin") -> str:
+    def output(self, *arguments: str, stdin: str = "", user: str = "admin") -> str:
         done = self.kubectl(*arguments, stdin=stdin, user=user)
         assert done.returncode == 0, done.stderr
         return done.stdout

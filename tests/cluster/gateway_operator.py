@@ -94,7 +94,7 @@ class Scene:
         status = self.get(plural, name).get("status") or {}
         return status.get("parents" if plural.endswith("routes") else "ancestors") or []
 
-    def said(self, plural: str = "httproutes", name: str = "route") -> dict[str, str]:
+    def verdicts(self, plural: str = "httproutes", name: str = "route") -> dict[str, str]:
         """By parent or ancestor of ours: its conditions of the Gateway API in short, if they are about the present
         generation. Whether backends accept connections is tested where there are some (`tests/gateway`)."""
         obj = self.get(plural, name)

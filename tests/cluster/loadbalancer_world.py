@@ -118,16 +118,16 @@ class Balanced:
         eventually(lambda: len(self.ingress(name)) == ports, f"{name} has an address", PATIENCE)
         return self.ingress(name)[0]
 
-    def said(self, plural: str, name: str, condition: str) -> Json:
+    def condition(self, plural: str, name: str, condition: str) -> Json:
         conditions = (self.get(plural, name).get("status") or {}).get("conditions") or ()
         return next((one for one in conditions if one["type"] == condition), {})
 
-    def until_said(self, plural: str, name: str, condition: str, status: str) -> Json:
+    def until_condition(self, plural: str, name: str, condition: str, status: str) -> Json:
         try:
-            eventually(lambda: self.said(plural, name, condition).get("status") == status, "", PATIENCE)
+            eventually(lambda: self.condition(plural, name, condition).get("status") == status, "", PATIENCE)
         except AssertionError:
             raise AssertionError(f"{condition} of {name} is not {status}: {self.get(plural, name)}") from None
-        return self.said(plural, name, condition)
+        return self.condition(plural, name, condition)
 
     def events(self, name: str) -> list[str]:
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"

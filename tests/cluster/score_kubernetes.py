@@ -71,6 +71,6 @@ class Kubernetes(Cluster):
         found: list[dict[str, Any]] = (self.get("workloadexposures").get("status") or {}).get("exposures") or []
         return found
 
-    def runtime_said(self, condition: str) -> dict[str, Any]:
+    def runtime_condition(self, condition: str) -> dict[str, Any]:
         conditions = (self.get("workloadexposures").get("status") or {}).get("conditions") or ()
         return next((one for one in conditions if one["type"] == condition), {})

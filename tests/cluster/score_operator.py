@@ -171,7 +171,7 @@ class Cluster:
         found: str | None = (self.get("workloads", name).get("status") or {}).get("endpoint")
         return found
 
-    def said(self, condition: str, name: str = "app") -> dict[str, Any]:
+    def condition(self, condition: str, name: str = "app") -> dict[str, Any]:
         workload = self.get("workloads", name)
         conditions = (workload.get("status") or {}).get("conditions") or ()
         return next((one for one in conditions if one["type"] == condition), {})
@@ -190,11 +190,11 @@ class Cluster:
     def until_endpoint(self, wanted: str | None, name: str = "app") -> None:
         self.until(lambda: self.endpoint(name) == wanted, f"the endpoint of {name} is {wanted}")
 
-    def until_said(
+    def until_condition(
         self, condition: str, status: str, reason: str = "", name: str = "app", seconds: float = 30
     ) -> dict[str, Any]:
         def so() -> bool:
-            found = self.said(condition, name)
+            found = self.condition(condition, name)
             current = found.get("observedGeneration") == self.get("workloads", name)["metadata"]["generation"]
             return bool(current and found["status"] == status and (not reason or found["reason"] == reason))
 
@@ -202,4 +202,4 @@ class Cluster:
             self.until(so, f"{condition} of {name} is {status} ({reason})", seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self.get('workloads', name).get('status')}") from None
-        return self.said(condition, name)
+        return self.condition(condition, name)

@@ -35,7 +35,7 @@ STAYING = {  # and those that stay: what may still come, rights and kinds, they 
     "kubelet": "cluster kubelet --network loopback",
 }
 EVERY = {**ENDING, **STAYING}
-Said = Callable[..., str]
+Line = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +49,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A cluster with our kinds, and people who may do nothing."""
     with running_cluster(tmp_path_factory.mktemp("installed"), ClusterSettings(users=USERS)) as running:
-        running.said("apply", "-f", "-", stdin=manifests([crd for one in FAMILIES.values() for crd in one.crds]))
+        running.output("apply", "-f", "-", stdin=manifests([crd for one in FAMILIES.values() for crd in one.crds]))
         yield running
 
 
 @pytest.fixture
-def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
+def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Line:
     """Runs a command with a kubeconfig; gives its one line."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SEAMARK_HEALTH_ADDRESS", "")
@@ -83,13 +83,13 @@ def changed(kubeconfig: Path, to: Path, change: Callable[[dict[str, Any]], None]
 
 
 @pytest.mark.parametrize("command", EVERY.values(), ids=list(EVERY))
-def test_a_kubeconfig_that_leads_nowhere(command: str, said: Said, bare: Running, tmp_path: Path) -> None:
+def test_a_kubeconfig_that_leads_nowhere(command: str, line_of: Line, bare: Running, tmp_path: Path) -> None:
     good = bare.cluster.kubeconfig
-    assert "no kubeconfig at" in said(command, tmp_path / "nowhere")
+    assert "no kubeconfig at" in line_of(command, tmp_path / "nowhere")
     (tmp_path / "broken").write_text("clusters: [\n")
-    assert "check that it is valid YAML" in said(command, tmp_path / "broken")
+    assert "check that it is valid YAML" in line_of(command, tmp_path / "broken")
     if command != STAYING["kubelet"]:  # it has no --context
-        assert "its contexts are: admin" in said(command, good, "--context", "nobody")
+        assert "its contexts are: admin" in line_of(command, good, "--context", "nobody")
 
     def down(content: dict[str, Any]) -> None:
         content["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
@@ -98,20 +98,20 @@ def test_a_kubeconfig_that_leads_nowhere(command: str, said: Said, bare: Running
         for user in content["users"]:
             user["user"] = {"token": "nonsense"}
 
-    gone = said(command, changed(good, tmp_path / "gone", down))
+    gone = line_of(command, changed(good, tmp_path / "gone", down))
     assert "127.0.0.1:1" in gone
-    unknown = said(command, changed(good, tmp_path / "stranger", stranger))
+    unknown = line_of(command, changed(good, tmp_path / "stranger", stranger))
     assert "401" in unknown or "Unauthorized" in unknown, unknown
 
 
 @pytest.mark.parametrize("command", [ENDING[one] for one in ENDING if one != "gateway crds"])
-def test_a_cluster_without_our_kinds(command: str, said: Said, bare: Running) -> None:
-    assert "seamark crds | kubectl apply" in said(command, bare.cluster.kubeconfig)
+def test_a_cluster_without_our_kinds(command: str, line_of: Line, bare: Running) -> None:
+    assert "seamark crds | kubectl apply" in line_of(command, bare.cluster.kubeconfig)
 
 
 @pytest.mark.parametrize("command", ENDING.values(), ids=list(ENDING))
-def test_a_person_without_rights(command: str, said: Said, installed: Running) -> None:
-    words = said(command, installed.cluster.kubeconfig, "--context", "alice")
+def test_a_person_without_rights(command: str, line_of: Line, installed: Running) -> None:
+    words = line_of(command, installed.cluster.kubeconfig, "--context", "alice")
     assert "may not" in words or "cannot" in words or "are you allowed" in words, words
 
 
@@ -127,7 +127,7 @@ def test_a_person_without_rights(command: str, said: Said, installed: Running) -
         ("run --families sample", "there is no namespace seamark-system", "kubectl create namespace seamark-system"),
     ],
 )
-def test_an_unknown_kind_or_name(command: str, words: str, next_step: str, said: Said, installed: Running) -> None:
-    line = said(command, installed.cluster.kubeconfig)
+def test_an_unknown_kind_or_name(command: str, words: str, next_step: str, line_of: Line, installed: Running) -> None:
+    line = line_of(command, installed.cluster.kubeconfig)
     assert words in line
     assert next_step in line

@@ -32,7 +32,7 @@ def test_failure_1_endpoints_that_cant_be_reached_delay_nobody(world: Bindings) 
         assert time.monotonic() - began < 25
         world.until(lambda: len(world.all_bound()) == 21, "all are projected")
         said = [one for one in world.all_bound() if one["metadata"]["name"] != parse(good).name]
-        world.until_said(said[0]["metadata"]["name"], "ServicesCreated", "True")
+        world.until_condition(said[0]["metadata"]["name"], "ServicesCreated", "True")
         assert world.condition(said[0]["metadata"]["name"], "Ready")["status"] == "Unknown"
 
 
@@ -44,7 +44,7 @@ def test_failure_2_a_users_own_service_is_never_touched_and_ours_is_made_when_it
     url = f"http://web.{world.users}"
     with world.operating():
         world.agent(url)
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceConflict")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceConflict")
         assert said["message"] == f"Service {world.users}/web exists and is not managed by Seamark"
         assert world.get(f"{path}/web")["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
         world.delete(f"{path}/web")
@@ -58,7 +58,7 @@ def test_failure_2_deleting_the_endpoint_leaves_the_users_own_service(world: Bin
     url = f"http://web.{world.users}"
     with world.operating():
         ident = world.agent(url)
-        world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceConflict")
+        world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceConflict")
         world.leaves(ident)
         world.until_gone(world.path(parse(url).name), "the object goes")
         assert world.get(f"{path}/web")["spec"]["ports"][0]["port"] == 80
@@ -100,7 +100,7 @@ def test_failure_3_one_port_under_two_schemes_is_a_conflict_told_on_the_younger(
         world.until_ready(older)
         world.another_second()
         world.agent(younger)
-        said = world.until_said(parse(younger).name, "ServicesCreated", "False", "TargetServiceConflict")
+        said = world.until_condition(parse(younger).name, "ServicesCreated", "False", "TargetServiceConflict")
         assert said["message"] == f"port 8080 of this target belongs to BoundEndpoint {parse(older).name}"
         assert world.condition(parse(older).name, "Ready")["status"] == "True"
         world.leaves(ident)
@@ -139,7 +139,7 @@ def test_failure_5_a_second_installation_touches_nothing_of_the_first(
         second.until_ready(two)
         taken = f"http://first.{world.users}:8080"  # a Service that is the first one's
         second.agent(taken)
-        second.until_said(parse(taken).name, "ServicesCreated", "False", "TargetServiceConflict")
+        second.until_condition(parse(taken).name, "ServicesCreated", "False", "TargetServiceConflict")
         assert world.bound(one)["metadata"]["resourceVersion"] == before
         assert len(world.all_bound()) == 1
         assert world.target(one)["spec"]["externalName"].endswith(f"{world.home}.svc.cluster.local")
@@ -171,13 +171,13 @@ def test_failure_5_one_port_clash_touches_only_itself(world: Bindings) -> None:
     url = f"http://clash.{world.users}"
     assert world.bind("squatter", f"tcp://squat.{world.users}:99", 10000).code == 201
     with world.operating():
-        world.until_said("squatter", "Ready", "True")
+        world.until_condition("squatter", "Ready", "True")
         world.agent(url)
         bound = world.until_ready(url)
         assert bound["spec"]["port"] != 10000
         world.another_second()
         assert world.bind("late", f"tcp://late.{world.users}:98", bound["spec"]["port"]).code == 201
-        said = world.until_said("late", "ServicesCreated", "False", "PortConflict")
+        said = world.until_condition("late", "ServicesCreated", "False", "PortConflict")
         assert said["message"].endswith(f"belongs to BoundEndpoint {parse(url).name}")
         world.until_ready(url)
 
@@ -276,7 +276,7 @@ def test_probes_go_to_the_address_of_our_own_service_and_to_no_other(world: Bind
     made = request(world.plane, "POST", path, stranger).body
     with world.operating():
         world.agent(url)
-        world.until_said(parse(url).name, "ServicesCreated", "False", "UpstreamServiceCreationFailed")
+        world.until_condition(parse(url).name, "ServicesCreated", "False", "UpstreamServiceCreationFailed")
         assert world.network.dialled == []
         world.delete(f"{path}/{parse(url).name}")
         world.until_ready(url)
@@ -289,11 +289,11 @@ def test_a_target_that_moves_leaves_nothing_where_it_was(world: Bindings) -> Non
     """Rule 8: found by label, also when the spec has changed while no operator ran."""
     with world.operating():
         assert world.bind("mover", f"http://old.{world.users}", 10011).code == 201
-        world.until_said("mover", "Ready", "True")
+        world.until_condition("mover", "Ready", "True")
     target = {"service": "new", "namespace": world.users, "port": 81}
     world.patch(world.path("mover"), {"spec": {"endpointURL": f"http://new.{world.users}:81", "target": target}})
     with world.operating():
-        world.until_said("mover", "Ready", "True")
+        world.until_condition("mover", "Ready", "True")
         world.until(lambda: world.service(world.users, "old") == {}, "the old target is gone")
         assert world.service(world.users, "new")["spec"]["ports"][0]["port"] == 81
         (port,) = world.service(world.home, "mover")["spec"]["ports"]
@@ -318,7 +318,7 @@ def test_a_namespace_that_is_not_allowed_is_told(world: Bindings) -> None:
     url = f"http://web.{world.users}"
     with world.operating(allowed_namespaces=("elsewhere",)):
         world.agent(url)
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "NamespaceNotAllowed")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "NamespaceNotAllowed")
         assert said["message"] == f"targets in namespace {world.users} are not allowed in this installation"
         assert world.target(url) == {}
         assert world.upstream(url) == {}
@@ -336,7 +336,7 @@ def test_a_namespace_that_is_being_deleted_is_told_and_holds_up_nobody(world: Bi
         world.agent(good)
         world.until_ready(url)
         world.delete(f"/api/v1/namespaces/{space}")
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
         assert "because it is being terminated" in said["message"]
         world.until_ready(good)
         world.leaves(ident)

@@ -38,7 +38,7 @@ def test_it_stays_with_its_services_and_the_reason_and_is_deleted_after_the_grac
         world.until_ready(url)
         began = time.monotonic()
         world.leaves(ident)
-        found = world.until_said(parse(url).name, "Ready", "False", "EndpointGone")
+        found = world.until_condition(parse(url).name, "Ready", "False", "EndpointGone")
         assert found["message"].startswith(f"The edge lists no endpoint for {url} since 20")
         assert world.condition(parse(url).name, "ConnectivityVerified")["reason"] == "EndpointGone"
         assert world.condition(parse(url).name, "ServicesCreated")["status"] == "True"
@@ -57,7 +57,7 @@ def test_one_that_comes_back_is_the_same_object_and_ready_again(world: Bindings)
     with world.operating():
         before = world.until_ready(url)
         world.leaves(ident)
-        world.until_said(parse(url).name, "Ready", "False", "EndpointGone")
+        world.until_condition(parse(url).name, "Ready", "False", "EndpointGone")
         world.agent(url)
         after = world.until_ready(url)
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
@@ -73,7 +73,7 @@ def test_an_outage_of_the_edge_removes_nothing_also_over_a_restart_of_the_operat
     with world.operating():
         uids = {world.until_ready(url)["metadata"]["uid"] for url in (gone, stays)}
         world.leaves(ident)
-        world.until_said(parse(gone).name, "Ready", "False", "EndpointGone")
+        world.until_condition(parse(gone).name, "Ready", "False", "EndpointGone")
         edge.down = True
         world.until_installed("Ready", "False", "EdgeUnreachable")
         wait(2 * GRACE)
@@ -84,7 +84,7 @@ def test_an_outage_of_the_edge_removes_nothing_also_over_a_restart_of_the_operat
         assert world.upstream(gone)
         assert world.upstream(stays)
         edge.down = False
-        world.until_said(parse(gone).name, "Ready", "False", "EndpointGone", seconds=90)
+        world.until_condition(parse(gone).name, "Ready", "False", "EndpointGone", seconds=90)
         world.until_ready(stays)
         world.until_gone(world.path(parse(gone).name), "the grace period is over")
 
@@ -95,7 +95,7 @@ def test_one_that_is_deleted_by_hand_does_not_come_back(world: Bindings) -> None
     with world.operating(gone_grace=600.0):
         world.until_ready(url)
         world.leaves(ident)
-        world.until_said(parse(url).name, "Ready", "False", "EndpointGone")
+        world.until_condition(parse(url).name, "Ready", "False", "EndpointGone")
         world.delete(world.path(parse(url).name))
         world.until_gone(world.path(parse(url).name), "it is deleted")
         wait(3.0)

@@ -152,13 +152,13 @@ def test_a_drain_by_the_policy_retain_releases_everything_and_leaves_it(world: B
         world.agent(url)
         world.until_ready(url)
         assert world.bind("by-hand", f"tcp://hand.{world.users}:99", 10050).code == 201
-        world.until_said("by-hand", "Ready", "True")
+        world.until_condition("by-hand", "Ready", "True")
         world.plane.kubectl("delete", "kubernetesoperator", "-n", world.home, "seamark", "--timeout=60s")
         assert world.edge._objects[Kind.OPERATORS] == {}
         for name in (parse(url).name, "by-hand"):
             assert world.get(world.path(name))["metadata"].get("finalizers", []) == []
         assert world.target(url) != {}
-        world.until_said(parse(url).name, "Ready", "True")
+        world.until_condition(parse(url).name, "Ready", "True")
     world.plane.kubectl("delete", "boundendpoint", "-n", world.home, "--all", "--timeout=30s")
 
 
@@ -218,7 +218,7 @@ def test_a_ref_that_the_go_operator_has_left_is_taken_away_when_it_is_not_true(o
     world.install()
     world.agent(url)
     with world.operating():
-        world.until_said(name, "ServicesCreated", "False", "TargetServiceCreationFailed")
+        world.until_condition(name, "ServicesCreated", "False", "TargetServiceCreationFailed")
         world.until(lambda: "targetServiceRef" not in world.bound(url)["status"], "the old word is gone")
 
 

@@ -144,7 +144,7 @@ def forwarder_pod(machine: Machine, name: str) -> dict[str, Any]:
 def test_a_pod_reads_bytes_through_dns_target_upstream_and_forwarder_from_a_python_agent(path: WholePath) -> None:
     url = "tcp://my-service.shop:7000"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     assert path.read_by_pod("reader-1", "my-service", 7000) == "hello from a pod"
     assert path.read_by_pod("reader-2", "my-service.shop.svc.cluster.local", 7000) == "hello from a pod"
     assert len(endpoints(path.machine, HOME, parse(url).name)) == 2  # both replicas serve it
@@ -154,16 +154,16 @@ def test_ready_is_true_while_the_far_upstream_accepts_and_no_longer(path: WholeP
     url = "tcp://seen.shop:7010"
     with service(echo) as upstream:
         agent = path.ours(url, upstream)
-        path.world.until_said(parse(url).name, "Ready", "True", seconds=90)
+        path.world.until_condition(parse(url).name, "Ready", "True", seconds=90)
         assert path.read_by_pod("reader-10", "seen", 7010) == "hello from a pod"
         for frozen in (path.edge.process.pid, agent.process.pid):
             os.kill(frozen, signal.SIGSTOP)
             try:
-                path.world.until_said(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
+                path.world.until_condition(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
             finally:
                 os.kill(frozen, signal.SIGCONT)
-            path.world.until_said(parse(url).name, "Ready", "True", seconds=60)
-    found = path.world.until_said(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
+            path.world.until_condition(parse(url).name, "Ready", "True", seconds=60)
+    found = path.world.until_condition(parse(url).name, "Ready", "False", "ConnectivityFailed", seconds=SHELF_LIFE)
     assert "the far upstream did not accept: Connection refused" in found["message"]
 
 
@@ -171,7 +171,7 @@ def test_two_agents_on_one_target_one_leaves_and_both_leave(path: WholePath) -> 
     """With the Python SDK, as people would watch it."""
     url = "tcp://twice.shop:7001"
     one, two = path.python(url), path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     path.world.until(lambda: summary(path, url) == "2 endpoints", "both are bound")
     path.edge.api("DELETE", f"/endpoints/{one}")
     path.world.until(lambda: summary(path, url) == "1 endpoint", "one has left")
@@ -186,7 +186,7 @@ def test_two_agents_on_one_target_one_leaves_and_both_leave(path: WholePath) -> 
 def test_agents_on_the_go_sdk_ask_for_the_binding_themselves(path: WholePath) -> None:
     url = "http://go.shop"
     one, two = path.go(url), path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     path.world.until(lambda: summary(path, url) == "2 endpoints", "both are bound")
     one.kill()
     path.world.until(lambda: summary(path, url) == "1 endpoint", "one has left", 60)
@@ -199,7 +199,7 @@ def test_the_edge_is_told_which_pod_it_is_or_that_it_is_not_known(path: WholePat
     """Pods that come by the Service come through a proxy here; one that goes to a forwarder directly shows itself."""
     url = "tcp://who.shop:7002"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     address = path.machine.pod(HOME, "forwarder-1")["status"]["podIP"]
     assert path.read_by_pod("teller", address, port) == "hello from a pod"
@@ -214,7 +214,7 @@ def test_the_edge_is_told_which_pod_it_is_or_that_it_is_not_known(path: WholePat
 def test_an_agent_that_goes_away_in_mid_connection_closes_the_pods_connection(path: WholePath) -> None:
     url = "tcp://brittle.shop:7003"
     agent = path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     address = path.world.upstream(url)["spec"]["clusterIP"]
     with socket.create_connection((address, 7003), 20) as connection:
         connection.settimeout(30)
@@ -228,7 +228,7 @@ def test_an_agent_that_goes_away_in_mid_connection_closes_the_pods_connection(pa
 def test_a_forwarder_that_stops_drains_and_another_one_serves(path: WholePath) -> None:
     url = "tcp://drained.shop:7004"
     path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     path.machine.apply(forwarder_pod(path.machine, "forwarder-3"), namespace=HOME)
     path.world.until(lambda: path.machine.ready(HOME, "forwarder-3"), "a third one is ready")
@@ -248,7 +248,7 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
     """Failure 6 of the Go operator."""
     url = "tcp://passing.shop:7005"
     ident = path.python(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     port = path.world.bound(url)["spec"]["port"]
     address = path.machine.pod(HOME, "forwarder-1")["status"]["podIP"]
     path.world.until(lambda: answers(address, port), "it is served")
@@ -257,7 +257,7 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
     path.edge.api("DELETE", f"/endpoints/{ident}")
     path.world.until_gone(path.world.path(parse(url).name), "it is gone")
     path.python("tcp://new.shop:7006")
-    path.world.until_said(parse("tcp://new.shop:7006").name, "ServicesCreated", "True", seconds=90)
+    path.world.until_condition(parse("tcp://new.shop:7006").name, "ServicesCreated", "True", seconds=90)
     assert path.world.bound("tcp://new.shop:7006")["spec"]["port"] != port
     os.kill(pid, signal.SIGCONT)
     path.world.until(lambda: refuses(address, port), "no process listens there any more")
@@ -266,7 +266,7 @@ def test_what_the_edge_no_longer_binds_is_no_longer_listened_on_and_its_port_lea
 def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: WholePath) -> None:
     url = "tcp://stays.shop:7007"
     path.go(url)
-    path.world.until_said(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
+    path.world.until_condition(parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=90)
     before = {one["metadata"]["uid"] for one in path.world.all_bound()}
     path.edge.kill()
     try:
@@ -276,11 +276,11 @@ def test_an_edge_that_cant_be_reached_is_told_and_nothing_is_deleted(path: Whole
             return (found["status"], found["reason"]) == ("False", "EdgeUnreachable")
 
         path.world.until(told, "the installation reports it", 90)
-        path.world.until_said(parse(url).name, "ConnectivityVerified", "False", seconds=60)
+        path.world.until_condition(parse(url).name, "ConnectivityVerified", "False", seconds=60)
         assert {one["metadata"]["uid"] for one in path.world.all_bound()} >= before
     finally:
         path.edge.start()
-    path.world.until_said(
+    path.world.until_condition(
         parse(url).name, "Ready", "Unknown", "UpstreamNotConfirmed", seconds=120
     )  # the agent comes back by itself
 

@@ -40,7 +40,7 @@ def test_bug_2_a_deleted_boundendpoint_leaves_no_service_in_the_users_namespace(
     url = f"tcp://db.{world.users}:5432"
     with world.operating():
         assert world.bind("by-hand", url, 10007).code == 201
-        world.until_said("by-hand", "Ready", "True")
+        world.until_condition("by-hand", "Ready", "True")
         target = f"/api/v1/namespaces/{world.users}/services/db"
         assert world.get(target)["spec"]["type"] == "ExternalName"
         world.plane.kubectl("delete", "boundendpoint", "-n", world.home, "by-hand", "--timeout=30s")
@@ -72,14 +72,14 @@ def test_service_creation_failures_are_told_in_the_words_of_the_api_server(world
     url = f"http://web.{world.users}"
     with world.operating():
         world.agent(url)
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
         assert 'services "web" is forbidden: exceeded quota: none' in said["message"]
         assert "may not create" not in said["message"]  # no right is missing
         ready = world.condition(parse(url).name, "Ready")
         assert (ready["status"], ready["reason"], ready["message"]) == ("False", said["reason"], said["message"])
         too_long = "x" * 70
         assert world.bind(too_long, f"http://other.{world.users}", 10009).code == 201
-        said = world.until_said(too_long, "ServicesCreated", "False", "UpstreamServiceCreationFailed")
+        said = world.until_condition(too_long, "ServicesCreated", "False", "UpstreamServiceCreationFailed")
         assert "must be no more than 63 " in said["message"]
 
 
@@ -90,7 +90,7 @@ def test_connectivity_failures_are_told_and_recover_without_anyone_touching_the_
     world.network.refuses.add(7000)
     with world.operating():
         world.agent(url)
-        failed = world.until_said(name, "ConnectivityVerified", "False", "ConnectivityFailed")
+        failed = world.until_condition(name, "ConnectivityVerified", "False", "ConnectivityFailed")
         assert failed["message"].endswith(":7000: connection refused")
         assert world.condition(name, "ServicesCreated")["status"] == "True"
         assert world.condition(name, "Ready")["reason"] == "ConnectivityFailed"
@@ -101,7 +101,7 @@ def test_connectivity_failures_are_told_and_recover_without_anyone_touching_the_
         verified = world.condition(name, "ConnectivityVerified")
         assert verified["message"] == "Successfully connected to upstream service"
         world.network.hangs.add(7000)
-        failed = world.until_said(name, "ConnectivityVerified", "False", "ConnectivityFailed")
+        failed = world.until_condition(name, "ConnectivityVerified", "False", "ConnectivityFailed")
         assert "no answer within 3 s (last connected at 20" in failed["message"]
 
 
@@ -112,7 +112,7 @@ def test_kubectl_shows_summary_services_and_ready(world: Bindings) -> None:
         world.agent(good)
         world.agent(bad)
         world.until_ready(good)
-        world.until_said(parse(bad).name, "Ready", "False")
+        world.until_condition(parse(bad).name, "Ready", "False")
         head, *rows = world.kubectl_rows()
         assert head == ["NAME", "ENDPOINTS", "SERVICES", "READY", "AGE"]
         shown = {row[0]: row[1:4] for row in rows}
@@ -150,7 +150,7 @@ def test_condition_transitions_have_proper_timestamps(world: Bindings) -> None:
         assert times() == first
         world.until(lambda: (datetime.now(made.tzinfo) - first["Ready"]).total_seconds() > 1.5, "time passes")
         world.network.refuses.add(7100)
-        world.until_said(name, "Ready", "False")
+        world.until_condition(name, "Ready", "False")
         second = times()
         assert second["ServicesCreated"] == first["ServicesCreated"]
         assert second["ConnectivityVerified"] > first["ConnectivityVerified"]
@@ -184,10 +184,10 @@ def test_a_missing_namespace_is_told_and_retried_as_soon_as_it_is_there(world: B
     url = f"http://web.{space}"
     with world.operating():
         world.agent(url)
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
         assert said["message"] == f'namespaces "{space}" not found'
         assert request(world.plane, "POST", "/api/v1/namespaces", {"metadata": {"name": space}}).code == 201
-        world.until_said(parse(url).name, "ServicesCreated", "True", seconds=10)
+        world.until_condition(parse(url).name, "ServicesCreated", "True", seconds=10)
         world.until_ready(url)
         world.delete(f"/api/v1/namespaces/{space}")
 
@@ -198,7 +198,7 @@ def test_a_missing_permission_is_told_with_the_servers_words_and_a_hint(world: B
     url = f"http://web.{world.users}"
     with world.operating("alice"):
         world.agent(url)
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", "TargetServiceCreationFailed")
         who = 'User "alice" cannot create resource "services" in API group ""'
         refused = f'services is forbidden: {who} in the namespace "{world.users}"'
         hint = f"the operator's account may not create Services in namespace {world.users}: a Role there must allow it"

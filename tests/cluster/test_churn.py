@@ -41,7 +41,7 @@ from seamark_runtime.api.meta import Object
 from seamark_runtime.controller import Declaration
 from tests.answering import AnsweringMemory
 from tests.cluster.embedded_scene import HOME, Scene, living, store_with
-from tests.cluster.test_hostile_tenants import GATEWAY_KINDS
+from tests.cluster.tenants import GATEWAY_KINDS
 from tests.cluster.weighing import remembered
 from tests.dns.running import until
 from tests.greetings import greeting_controller as sample

@@ -32,11 +32,11 @@ class Served:
         command = [*before, sys.executable, "-c", START, "cluster", "serve", *options]
         with self._log.open("wb") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)
-        eventually(lambda: "export KUBECONFIG" in self.said or self.process.poll() is not None, "it is up", 60)
-        assert self.process.poll() is None, self.said
+        eventually(lambda: "export KUBECONFIG" in self.output or self.process.poll() is not None, "it is up", 60)
+        assert self.process.poll() is None, self.output
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text()
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
@@ -100,7 +100,7 @@ def test_a_port_in_use_is_told_in_one_line_and_nothing_else_stops(tmp_path: Path
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert f"the API server can't listen on 127.0.0.1:{port} (Address already in use)" in done.stderr
-        assert "default" in running.said("get", "namespaces")
+        assert "default" in running.output("get", "namespaces")
 
 
 def test_without_privileges_pods_run_at_loopback_addresses_and_a_service_leads_to_them(tmp_path: Path) -> None:

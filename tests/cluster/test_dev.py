@@ -139,7 +139,7 @@ def test_a_cluster_that_is_there_already_is_used(tmp_path: Path) -> None:
     with running_cluster(tmp_path) as running:
         done = dev("--check", "--kubeconfig", str(running.cluster.kubeconfig))
         assert done.returncode == 0, done.stderr
-        assert "hello" in running.said("get", "greetings", "-o", "name")  # what was applied there stays
+        assert "hello" in running.output("get", "greetings", "-o", "name")  # what was applied there stays
 
 
 def test_mistakes_are_told_in_one_line(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ class Running:
         command = [str(find().kubectl), "--kubeconfig", str(self.server.kubeconfig), "--context", user, *arguments]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)
 
-    def said(self, *arguments: str, stdin: str = "") -> str:
+    def output(self, *arguments: str, stdin: str = "") -> str:
         done = self.kubectl(*arguments, stdin=stdin)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -89,7 +89,7 @@ class Running:
 def running(tmp_path: Path) -> Iterator[Running]:
     running = Running(tmp_path)
     try:
-        running.said("apply", "-f", "-", stdin=manifests([GREETING]))
+        running.output("apply", "-f", "-", stdin=manifests([GREETING]))
         yield running
     finally:
         running.stop()
@@ -102,22 +102,22 @@ def test_the_server_is_up_within_a_second(tmp_path: Path) -> None:
 
 
 def test_kubectl_applies_reads_changes_and_deletes(running: Running) -> None:
-    assert "greeting.sample.seamark.dev/hello created" in running.said("apply", "-f", "-", stdin=GREETINGS)
-    assert "unchanged" in running.said("apply", "-f", "-", stdin=GREETINGS)
-    assert running.said("get", "greetings").split()[:5] == ["NAME", "TEXT", "PUBLISHED", "READY", "AGE"]
-    assert "Waiting for the controller" in running.said("get", "gr", "-o", "wide")
-    assert running.said("get", "gr", "hello", "-o", "jsonpath={.spec.text}") == "Ahoy"
-    running.said("patch", "gr", "hello", "--type=merge", "-p", '{"spec":{"text":"Farewell"}}')
+    assert "greeting.sample.seamark.dev/hello created" in running.output("apply", "-f", "-", stdin=GREETINGS)
+    assert "unchanged" in running.output("apply", "-f", "-", stdin=GREETINGS)
+    assert running.output("get", "greetings").split()[:5] == ["NAME", "TEXT", "PUBLISHED", "READY", "AGE"]
+    assert "Waiting for the controller" in running.output("get", "gr", "-o", "wide")
+    assert running.output("get", "gr", "hello", "-o", "jsonpath={.spec.text}") == "Ahoy"
+    running.output("patch", "gr", "hello", "--type=merge", "-p", '{"spec":{"text":"Farewell"}}')
     assert "-  text: Farewell" in running.kubectl("diff", "-f", "-", stdin=GREETINGS).stdout
-    assert "What to say" in running.said("explain", "greeting.spec")
-    running.said("label", "gr", "hello", "a=b")
-    assert running.said("get", "gr", "-l", "a=b", "-o", "name") == "greeting.sample.seamark.dev/hello\n"
-    assert "deleted" in running.said("delete", "gr", "hello")
+    assert "What to say" in running.output("explain", "greeting.spec")
+    running.output("label", "gr", "hello", "a=b")
+    assert running.output("get", "gr", "-l", "a=b", "-o", "name") == "greeting.sample.seamark.dev/hello\n"
+    assert "deleted" in running.output("delete", "gr", "hello")
 
 
 def test_built_in_kinds_are_explained(running: Running) -> None:
-    assert "containers\t<[]Container> -required-" in running.said("explain", "pod.spec")
-    assert "replicas <integer>" in running.said("explain", "deployment.spec.replicas")
+    assert "containers\t<[]Container> -required-" in running.output("explain", "pod.spec")
+    assert "replicas <integer>" in running.output("explain", "deployment.spec.replicas")
     assert "does not exist" in running.kubectl("explain", "pod.spec.harbour").stderr
 
 
@@ -138,7 +138,7 @@ def test_a_user_without_rights_is_told_so(running: Running) -> None:
 
 def test_the_operator_runs_on_it_unchanged(running: Running) -> None:
     running.operate()
-    running.said("apply", "-f", "-", stdin=GREETINGS)
-    running.said("wait", "gr/hello", "--for=condition=Ready", "--timeout=10s")
-    assert running.said("get", "cm", "hello", "-o", "jsonpath={.data.text}") == "Ahoy"
-    assert "hello   Ahoy   True        True" in running.said("get", "gr")
+    running.output("apply", "-f", "-", stdin=GREETINGS)
+    running.output("wait", "gr/hello", "--for=condition=Ready", "--timeout=10s")
+    assert running.output("get", "cm", "hello", "-o", "jsonpath={.data.text}") == "Ahoy"
+    assert "hello   Ahoy   True        True" in running.output("get", "gr")

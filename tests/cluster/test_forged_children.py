@@ -47,7 +47,7 @@ from seamark_runtime.resolver import Resolver
 from tests.answering import AnsweringMemory
 from tests.cluster.bindings_world import PlainCertificates
 from tests.cluster.embedded_scene import HOME, Json, Scene, store_with
-from tests.cluster.test_hostile_tenants import (
+from tests.cluster.tenants import (
     ATTACKER,
     GATEWAY_KINDS,
     SCORE_KINDS,

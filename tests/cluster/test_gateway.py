@@ -53,11 +53,11 @@ def test_seed_a_valid_reference_is_said_and_then_cleared_when_it_becomes_invalid
         scene.service()
         scene.gateway("valid-gateway")
         scene.route("valid-gateway")
-        scene.until(lambda: scene.said() == {"valid-gateway": GOOD}, "the route is accepted")
+        scene.until(lambda: scene.verdicts() == {"valid-gateway": GOOD}, "the route is accepted")
         scene.speak(foreign())
         theirs = scene.entries()[0]
         scene.edit("httproutes", "route", {"spec": {"parentRefs": [{"name": "missing-gateway"}]}})
-        scene.until(lambda: scene.said() == {}, "the orphan is cleared")
+        scene.until(lambda: scene.verdicts() == {}, "the orphan is cleared")
         assert scene.entries() == [theirs]
         scene.until(lambda: any("missing-gateway" in one for one in scene.events("route")), "a warning was reported")
 
@@ -68,13 +68,13 @@ def test_seed_of_a_valid_and_an_invalid_reference_only_the_valid_is_shown(scene:
         scene.service()
         scene.gateway("example-gateway")
         scene.route("example-gateway", "missing-gateway")
-        scene.until(lambda: scene.said() == {"example-gateway": GOOD}, "the valid one is reported")
+        scene.until(lambda: scene.verdicts() == {"example-gateway": GOOD}, "the valid one is reported")
         scene.speak(foreign())
         scene.gateway("missing-gateway")
-        scene.until(lambda: set(scene.said()) == {"example-gateway", "missing-gateway"}, "now both are there")
+        scene.until(lambda: set(scene.verdicts()) == {"example-gateway", "missing-gateway"}, "now both are there")
         assert scene.entries()[0] == foreign(), "others' entries stay in place and in order"
         scene.drop("gateways", "example-gateway")
-        scene.until(lambda: scene.said() == {"missing-gateway": GOOD}, "the one that went is cleared")
+        scene.until(lambda: scene.verdicts() == {"missing-gateway": GOOD}, "the one that went is cleared")
         assert scene.entries()[0] == foreign()
 
 
@@ -85,7 +85,7 @@ def test_seed_a_policy_of_a_missing_target_ends_with_no_ancestor(scene: Scene) -
         scene.route("gateway")
         scene.policy({"kind": "HTTPRoute", "name": "route"}, timeouts={"request": "5s"})
         said = "Accepted=True/Valid Attached=True/Attached"
-        scene.until(lambda: scene.said("trafficpolicies", "policy") == {"gateway": said}, "the policy holds")
+        scene.until(lambda: scene.verdicts("trafficpolicies", "policy") == {"gateway": said}, "the policy holds")
         scene.drop("httproutes", "route")
         scene.until(lambda: scene.entries("trafficpolicies", "policy") == [], "the orphan is cleared")
         scene.until(lambda: any("HTTPRoute" in one for one in scene.events("policy")), "a warning was reported")
@@ -95,7 +95,10 @@ def test_a_field_that_is_not_served_is_refused_by_name(scene: Scene) -> None:
     with operating(scene.control):
         scene.gateway()
         scene.policy({"kind": "Gateway", "name": "gateway"}, extAuth={"extensionRef": {"name": "x"}})
-        scene.until(lambda: "Accepted=False/Invalid" in str(scene.said("trafficpolicies", "policy")), "it is refused")
+        scene.until(
+            lambda: "Accepted=False/Invalid" in str(scene.verdicts("trafficpolicies", "policy")),
+            "it is refused",
+        )
         entry = scene.entries("trafficpolicies", "policy")[0]
         assert "extAuth" in entry["conditions"][0]["message"]
 
@@ -109,7 +112,7 @@ def test_another_controllers_gateway_and_its_routes_are_never_written(scene: Sce
         scene.route("theirs", name="not-ours")
         mark = scene.control.audit.mark()
         scene.route("ours")
-        scene.until(lambda: scene.said() == {"ours": GOOD}, "ours is said")
+        scene.until(lambda: scene.verdicts() == {"ours": GOOD}, "ours is said")
         written = writes(scene.control.audit.entries(mark), scene.namespace)
         assert "status" not in (scene.get("httproutes", "not-ours") or {}) or not scene.entries(name="not-ours")
         assert not [one for one in written if "not-ours" in one or "gateways/status/theirs" in one]
@@ -122,7 +125,7 @@ def test_a_gateway_whose_class_moves_away_keeps_no_word_of_ours(scene: Scene) ->
         scene.route("gateway")
         scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
         scene.edit("gateways", "gateway", {"spec": {"gatewayClassName": "theirs"}})
-        scene.until(lambda: scene.said() == {}, "its route is cleared")
+        scene.until(lambda: scene.verdicts() == {}, "its route is cleared")
         scene.until(
             lambda: not (scene.get("gateways", "gateway").get("status") or {}).get("addresses"), "its address is gone"
         )
@@ -134,10 +137,10 @@ def test_a_gateway_deleted_while_the_operator_is_down_leaves_nothing_stale(scene
         scene.service()
         scene.gateway()
         scene.route("gateway")
-        scene.until(lambda: scene.said() == {"gateway": GOOD}, "the route is accepted")
+        scene.until(lambda: scene.verdicts() == {"gateway": GOOD}, "the route is accepted")
     scene.drop("gateways", "gateway")
     with operating(scene.control):
-        scene.until(lambda: scene.said() == {}, "the route is cleared")
+        scene.until(lambda: scene.verdicts() == {}, "the route is cleared")
 
 
 def test_a_restart_unsays_nothing_and_writes_nothing(scene: Scene) -> None:
@@ -146,7 +149,10 @@ def test_a_restart_unsays_nothing_and_writes_nothing(scene: Scene) -> None:
         scene.gateway()
         for number in range(10):
             scene.route("gateway", name=f"route-{number}")
-        scene.until(lambda: all(scene.said(name=f"route-{number}") for number in range(10)), "all routes are accepted")
+        scene.until(
+            lambda: all(scene.verdicts(name=f"route-{number}") for number in range(10)),
+            "all routes are accepted",
+        )
         scene.until(lambda: listener(scene)["attachedRoutes"] == 10, "all are counted")
         scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
         scene.until(lambda: first.operator.quiet, "all is quiet")
@@ -182,7 +188,7 @@ def test_thirty_three_parents_are_told_and_foreign_entries_stay_whole(scene: Sce
         for number in range(32):
             scene.gateway(f"gateway-{number:02}")
         scene.route(*(f"gateway-{number:02}" for number in range(31)))
-        scene.until(lambda: len(scene.said()) == 31, "all are said")
+        scene.until(lambda: len(scene.verdicts()) == 31, "all are said")
         scene.speak(foreign())
         refs = [{"name": f"gateway-{number:02}"} for number in range(32)]
         scene.edit("httproutes", "route", {"spec": {"parentRefs": refs}})
@@ -201,7 +207,7 @@ def test_two_writers_racing_on_one_status_lose_no_word(scene: Scene) -> None:
             theirs = foreign(f"theirs-{number}")
             scene.edit("httproutes", "route", {"spec": {"hostnames": [f"h{number}.example.com"]}})
             scene.speak(theirs, instead=True)
-        scene.until(lambda: scene.said() == {"gateway": GOOD}, "our entry is about the last generation")
+        scene.until(lambda: scene.verdicts() == {"gateway": GOOD}, "our entry is about the last generation")
         assert [one for one in scene.entries() if one["controllerName"] != OURS] == [foreign("theirs-19")]
 
 
@@ -214,11 +220,11 @@ def test_a_route_that_the_data_plane_refuses_is_told_in_its_words(scene: Scene) 
         scene.route("gateway", name="good")
         scene.route("gateway", name="bad")
         scene.until(
-            lambda: "Accepted=False/UnsupportedValue" in str(scene.said(name="bad")),
+            lambda: "Accepted=False/UnsupportedValue" in str(scene.verdicts(name="bad")),
             "the cause is reported on its own object",
         )
         assert "no such flavour" in scene.entries(name="bad")[0]["conditions"][0]["message"]
-        assert scene.said(name="good") == {"gateway": GOOD}
+        assert scene.verdicts(name="good") == {"gateway": GOOD}
         scene.until(lambda: scene.conditions("gateways", "gateway").get("Programmed") == "True/Programmed", "served")
 
 

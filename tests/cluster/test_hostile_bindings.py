@@ -82,7 +82,7 @@ def test_a_service_that_a_foreign_finalizer_holds_is_named_and_nothing_hangs(wor
         world.until(lambda: uid(world.bound(url)) != uid(before), "the endpoint does not wait for it", PROMPTLY)
         world.agent(url)
         reason = "UpstreamServiceCreationFailed" if role == UPSTREAM else "TargetServiceCreationFailed"
-        said = world.until_said(parse(url).name, "ServicesCreated", "False", reason)
+        said = world.until_condition(parse(url).name, "ServicesCreated", "False", reason)
         assert said["message"] == f"Service {place} is being deleted; it is held by the finalizer {EVIL}"
         assert world.condition(parse(url).name, "Ready")["status"] == "False"
         began = time.monotonic()

@@ -8,9 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,12 +24,10 @@ from seamark.families.dns.family import DNS_ENDPOINT
 from seamark.families.dns.family import controllers as dns
 from seamark.families.dns.model.options import Intervals, Options
 from seamark.families.dns.model.rules import Rules
-from seamark.families.gateway.family import TRAFFIC_POLICY
 from seamark.families.gateway.family import controllers as gateway
 from seamark.families.gateway.model.options import Options as GatewayOptions
 from seamark.families.loadbalancer.family import CRDS as LOADBALANCER
 from seamark.families.loadbalancer.family import controllers as loadbalancer
-from seamark.families.loadbalancer.model.options import Intervals as EdgeTiming
 from seamark.families.loadbalancer.model.options import Options as LoadBalancerOptions
 from seamark.families.sample.family import GREETING
 from seamark.families.score.family import CRDS as SCORE
@@ -41,47 +37,37 @@ from seamark.providers.board.memory import MemoryBoard
 from seamark.providers.edge.memory import memory_edge
 from seamark_cluster.embedded import EmbeddedTransport
 from seamark_cluster.embedded.machinery.errors import ApiError
-from seamark_cluster.real.pki import Pki
 from seamark_edge.api.ngrok import AgentEndpoint
 from seamark_edge.dataplane.memory import MemoryDataPlane
 from seamark_edge.model import Owner
 from seamark_runtime import log
 from seamark_runtime.api.core import Secret, Service
-from seamark_runtime.api.crd import CRD
-from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute, ReferenceGrant
+from seamark_runtime.api.gateway import Gateway, GatewayClass
 from seamark_runtime.api.meta import Key, Object
-from seamark_runtime.controller import Declaration
 from seamark_runtime.operator import Operator
 from seamark_runtime.resolver import Resolver
 from tests.answering import AnsweringMemory
-from tests.cluster.embedded_scene import Json, Scene, living, store_with
+from tests.cluster.embedded_scene import Json, Scene, store_with
+from tests.cluster.tenants import (
+    ATTACKER,
+    CANARY,
+    GATEWAY_KINDS,
+    SCORE_KINDS,
+    TENANTS,
+    TIMING,
+    VICTIM,
+    ZONE,
+    listener,
+    status_of,
+    story,
+)
 from tests.dns.running import until
 from tests.greetings import greeting_controller as sample
-from tests.simulation.gateway import KINDS
 from tests.unit.runtime.small_world import SmallWorld, world
 
 MANY = 10_000
 MEGABYTE = "x" * 1_000_000
 LONGEST_MESSAGE = 32_768
-ZONE = "example.test"
-CANARY = "c4n4ry-8a1f2b"
-VICTIM, ATTACKER = "victim", "attacker"
-TENANTS = (VICTIM, ATTACKER)
-TIMING = EdgeTiming(poll=0.2, verify=5.0, shelf_life=20.0, spacing=0.05, linger=0.5, soon=0.2)
-GATEWAY_KINDS = (*(CRD(kind=kind) for kind in KINDS), TRAFFIC_POLICY)
-SCORE_KINDS = (*SCORE, DNS_ENDPOINT)
-
-
-def story(scene: Scene, declared: tuple[Declaration, ...], play: Callable[[Operator], Awaitable[None]]) -> None:
-    async def program() -> None:
-        async with living(scene.store, declared) as operator:
-            await play(operator)
-
-    asyncio.run(program())
-
-
-def said(scene: Scene, kind: type[Object], name: str, type_: str, namespace: str) -> str:
-    return str(scene.condition(kind, name, type_, namespace).get("status", ""))
 
 
 # ---- ten thousand objects, and one that fails each time
@@ -194,7 +180,7 @@ def test_records_of_a_megabyte() -> None:
             big(scene, DNSEndpoint, f"bad-{number}", {"endpoints": [{**record, **bad}]})
         good = {"endpoints": [{"dnsName": f"good.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}]}
         scene.make(DNSEndpoint, "good", good, VICTIM)
-        await until(lambda: said(scene, DNSEndpoint, "good", "Ready", VICTIM) == "True", "the other is served")
+        await until(lambda: status_of(scene, DNSEndpoint, "good", "Ready", VICTIM) == "True", "the other is served")
         await until(lambda: operator.quiet, "nothing is left to do")
         for number in range(3):
             bounded(scene, DNSEndpoint, f"bad-{number}")
@@ -214,7 +200,7 @@ def test_endpoints_and_workloads_of_a_megabyte() -> None:
         main = {"image": "nginx", "variables": {"BIG": MEGABYTE, "REF": "${resources." + MEGABYTE[:1000] + "}"}}
         big(scene, Workload, "bad", {"containers": {"main": main}})
         scene.make(Workload, "good", {"containers": {"main": {"image": "nginx"}}}, VICTIM)
-        await until(lambda: said(scene, Workload, "good", "InputsValid", VICTIM) == "True", "the other is planned")
+        await until(lambda: status_of(scene, Workload, "good", "InputsValid", VICTIM) == "True", "the other is planned")
         await until(lambda: operator.quiet, "nothing is left to do")
         bounded(scene, Workload, "bad")
         for number in range(2):
@@ -234,14 +220,14 @@ def test_a_name_of_somebody_else_is_refused_without_a_word_about_them() -> None:
     async def play(_operator: Operator) -> None:
         spec = {"endpoints": [{"dnsName": f"www.{ZONE}", "recordType": "A", "targets": ["192.0.2.1"]}]}
         scene.make(DNSEndpoint, "private-name", spec, VICTIM)
-        await until(lambda: said(scene, DNSEndpoint, "private-name", "Ready", VICTIM) == "True", "it is served")
+        await until(lambda: status_of(scene, DNSEndpoint, "private-name", "Ready", VICTIM) == "True", "it is served")
         stolen = {"endpoints": [{"dnsName": f"WWW.{ZONE}.", "recordType": "A", "targets": ["203.0.113.6"]}]}
         scene.make(DNSEndpoint, "thief", stolen, ATTACKER)
-        await until(lambda: said(scene, DNSEndpoint, "thief", "Accepted", ATTACKER) == "False", "it is refused")
+        await until(lambda: status_of(scene, DNSEndpoint, "thief", "Accepted", ATTACKER) == "False", "it is refused")
         words = json.dumps(scene.get(DNSEndpoint, "thief", ATTACKER)["status"])
         assert VICTIM not in words
         assert "private-name" not in words
-        assert said(scene, DNSEndpoint, "private-name", "Ready", VICTIM) == "True"
+        assert status_of(scene, DNSEndpoint, "private-name", "Ready", VICTIM) == "True"
 
     story(scene, declared, play)
 
@@ -273,7 +259,7 @@ def test_a_host_of_somebody_else_is_not_had_by_a_forged_annotation() -> None:
         path = Service.RESOURCE.path(ATTACKER, "web")
         scene.edit(path, {"metadata": {"annotations": balanced(host, f"{host}:443")}})
         told = "k8s.ngrok.com/Accepted"
-        await until(lambda: said(scene, Service, "web", told, ATTACKER) == "False", "the thief's object reports it")
+        await until(lambda: status_of(scene, Service, "web", told, ATTACKER) == "False", "it is reported")
         await until(lambda: operator.quiet, "nothing is left to do")
         assert urls(VICTIM) == {f"{host}:443"}
         assert f"{host}:443" not in urls(ATTACKER)
@@ -319,112 +305,10 @@ def test_an_upstream_at_the_metadata_address_is_refused_and_told(url: str) -> No
 
     async def play(_operator: Operator) -> None:
         scene.make(AgentEndpoint, "ssrf", {"url": "tcp://a.internal:1", "upstream": {"url": url}}, ATTACKER)
-        await until(lambda: said(scene, AgentEndpoint, "ssrf", "Ready", ATTACKER) == "False", "it is told")
+        await until(lambda: status_of(scene, AgentEndpoint, "ssrf", "Ready", ATTACKER) == "False", "it is told")
         assert scene.condition(AgentEndpoint, "ssrf", "EndpointCreated", ATTACKER)["reason"] == "ConfigurationError"
 
     story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), play)
-
-
-# ---- references into another tenant's namespace
-
-
-def gateway_scene() -> Scene:
-    scene = Scene(store_with(*GATEWAY_KINDS, more=TENANTS))
-    scene.make(GatewayClass, "kgateway", {"controllerName": "kgateway.dev/kgateway"})
-    return scene
-
-
-def parent(scene: Scene, type_: str) -> Json:
-    parents = (scene.get(HTTPRoute, "route", ATTACKER).get("status") or {}).get("parents") or [{"conditions": []}]
-    return next((dict(one) for one in parents[0]["conditions"] if one["type"] == type_), {})
-
-
-async def granted_and_revoked(scene: Scene, source: str, target: str, shown: Callable[[], Json]) -> None:
-    """What is shown of the attacker's reference into the victim's namespace follows the victim's grant, both ways."""
-    await until(lambda: shown().get("reason") == "RefNotPermitted", "it is refused")
-    lets = {"group": "gateway.networking.k8s.io", "kind": source, "namespace": ATTACKER}
-    scene.make(ReferenceGrant, "lets", {"from": [lets], "to": [{"group": "", "kind": target}]}, VICTIM)
-    await until(lambda: shown().get("status") == "True", "the grant lets it")
-    scene.delete(ReferenceGrant, "lets", VICTIM)
-    await until(lambda: shown().get("reason") == "RefNotPermitted", "it is revoked")
-
-
-@pytest.mark.parametrize("host", ["web.victim", "web.victim.svc", "WEB.Victim.svc.cluster.local."])
-def test_an_upstream_of_another_namespace_needs_a_grant_and_goes_with_it(host: str) -> None:
-    scene = Scene(store_with(*LOADBALANCER, CRD(kind=ReferenceGrant), more=TENANTS))
-
-    def shown() -> Json:
-        return scene.condition(AgentEndpoint, "endpoint", "EndpointCreated", ATTACKER)
-
-    async def play(_operator: Operator) -> None:
-        spec = {"url": "tcp://a.internal:1", "upstream": {"url": f"tcp://{host}:80"}}
-        scene.make(AgentEndpoint, "endpoint", spec, ATTACKER)
-        await until(lambda: shown().get("reason") == "ConfigurationError", "it is refused")
-        assert "lb_cross_namespace_upstreams" in shown()["message"]
-        lets = {"group": "ngrok.k8s.ngrok.com", "kind": "AgentEndpoint", "namespace": ATTACKER}
-        scene.make(ReferenceGrant, "lets", {"from": [lets], "to": [{"group": "", "kind": "Service"}]}, VICTIM)
-        await until(lambda: shown().get("reason") == "Pending", "the grant lets it")
-        scene.delete(ReferenceGrant, "lets", VICTIM)
-        await until(lambda: shown().get("reason") == "ConfigurationError", "it is revoked")
-
-    story(scene, loadbalancer(LoadBalancerOptions(timing=TIMING), memory_edge(reachable=True)), play)
-
-
-def test_a_backend_of_another_namespace_needs_a_grant_and_goes_with_it() -> None:
-    scene = gateway_scene()
-
-    async def play(_operator: Operator) -> None:
-        scene.make(Service, "web", {"ports": [{"port": 80}]}, VICTIM)
-        listeners = [{"name": "http", "port": 80, "protocol": "HTTP"}]
-        scene.make(Gateway, "gateway", {"gatewayClassName": "kgateway", "listeners": listeners}, ATTACKER)
-        backend = {"name": "web", "namespace": VICTIM, "port": 80}
-        spec = {"parentRefs": [{"name": "gateway"}], "rules": [{"backendRefs": [backend]}]}
-        scene.make(HTTPRoute, "route", spec, ATTACKER)
-        await granted_and_revoked(scene, "HTTPRoute", "Service", lambda: parent(scene, "ResolvedRefs"))
-
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
-
-
-def certified(scene: Scene, secret: str) -> None:
-    tls = {"certificateRefs": [{"name": secret, "namespace": VICTIM}]}
-    listeners = [{"name": "https", "port": 443, "protocol": "HTTPS", "tls": tls}]
-    scene.make(Gateway, secret, {"gatewayClassName": "kgateway", "listeners": listeners}, ATTACKER)
-
-
-def listener(scene: Scene, name: str) -> Json:
-    found = (scene.get(Gateway, name, ATTACKER).get("status") or {}).get("listeners") or [{"conditions": []}]
-    return next((dict(one) for one in found[0]["conditions"] if one["type"] == "ResolvedRefs"), {})
-
-
-def test_a_certificate_of_another_namespace_needs_a_grant_and_goes_with_it(tmp_path: Path) -> None:
-    scene = gateway_scene()
-    certificate, key = Pki(tmp_path).server("lent", ("a.example.com",))
-    text = {"tls.crt": certificate.read_text(), "tls.key": key.read_text()}
-    metadata = {"name": "lent", "namespace": VICTIM}
-    scene.store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": text})
-
-    async def play(_operator: Operator) -> None:
-        certified(scene, "lent")
-        await granted_and_revoked(scene, "Gateway", "Secret", lambda: listener(scene, "lent"))
-
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
-
-
-def test_nobody_learns_which_secrets_another_namespace_has() -> None:
-    scene = gateway_scene()
-    metadata, text = {"name": "there", "namespace": VICTIM}, {"tls.crt": CANARY, "tls.key": CANARY}
-    scene.store.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": text})
-
-    async def play(_operator: Operator) -> None:
-        for name in ("there", "none"):
-            certified(scene, name)
-        for name in ("there", "none"):
-            await until(lambda n=name: bool(listener(scene, n)), f"{name} is judged")  # type: ignore[misc]
-            await until(lambda n=name: listener(scene, n)["reason"] == "RefNotPermitted", "refused")  # type: ignore[misc]
-        words = [listener(scene, name)["message"].replace(name, "NAME") for name in ("there", "none")]
-        assert words[0] == words[1]
-
-    story(scene, gateway(GatewayOptions(), MemoryDataPlane(listens=True)), play)
 
 
 # ---- a canary
@@ -454,7 +338,7 @@ def test_what_is_in_a_secret_shows_nowhere() -> None:
         endpoint = {"url": "tls://a.example.com", "upstream": upstream, "tlsTermination": termination}
         scene.make(AgentEndpoint, "tls", endpoint, ATTACKER)
         await until(lambda: listener(scene, "certificate").get("status") == "False", "the certificate is refused")
-        await until(lambda: said(scene, Workload, "app", "InputsValid", ATTACKER) != "", "the workload is looked at")
+        await until(lambda: status_of(scene, Workload, "app", "InputsValid", ATTACKER) != "", "it is looked at")
         await asyncio.sleep(1.5)
         await until(lambda: operator.quiet, "nothing is left to do")
         assert CANARY not in generate_latest(operator.metrics.registry).decode()

@@ -118,12 +118,16 @@ class World:
         request(self.plane, "DELETE", kind.RESOURCE.path(self.namespace, name))
         eventually(lambda: not self.get(kind, name), f"{name} is gone", PATIENCE)
 
-    def said(self, kind: type[Object], name: str, condition: str = "Ready") -> str:
+    def condition_status(self, kind: type[Object], name: str, condition: str = "Ready") -> str:
         found = (self.get(kind, name).get("status") or {}).get("conditions") or ()
         return next((one["status"] for one in found if one["type"] == condition), "")
 
-    def until_said(self, kind: type[Object], name: str, condition: str, status: str) -> None:
-        eventually(lambda: self.said(kind, name, condition) == status, f"{condition} of {name} is {status}", PATIENCE)
+    def until_condition(self, kind: type[Object], name: str, condition: str, status: str) -> None:
+        eventually(
+            lambda: self.condition_status(kind, name, condition) == status,
+            f"{condition} of {name} is {status}",
+            PATIENCE,
+        )
 
 
 @contextmanager
@@ -152,10 +156,10 @@ def test_dns(plane: ControlPlane) -> None:
     with proven(plane, "dns", declared):
         spec = {"endpoints": [{"dnsName": f"www.{zone}", "recordType": "A", "targets": ["192.0.2.1"]}]}
         world.make(DNSEndpoint, "www", spec)
-        world.until_said(DNSEndpoint, "www", "Ready", "True")
+        world.until_condition(DNSEndpoint, "www", "Ready", "True")
         world.drop(DNSEndpoint, "www")
         world.make(DNSEndpoint, "again", spec)
-        world.until_said(DNSEndpoint, "again", "Ready", "True")
+        world.until_condition(DNSEndpoint, "again", "Ready", "True")
 
 
 def test_loadbalancer(plane: ControlPlane) -> None:
@@ -226,7 +230,7 @@ def refused_by_quota(world: Any) -> None:
     world.until(lambda: "hard" in world.get(f"{path}/none").get("status", {}), "the quota is in force")
     url = f"tcp://other.{world.users}:5432"
     world.agent(url)
-    world.until_said(parse(url).name, "ServicesCreated", "False")
+    world.until_condition(parse(url).name, "ServicesCreated", "False")
 
 
 def test_gateway(plane: ControlPlane) -> None:
@@ -243,7 +247,7 @@ def test_gateway(plane: ControlPlane) -> None:
         kind = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass"}
         assert request(plane, "POST", classes, {**kind, **stray}).code == 201
         plane.kubectl("apply", "-n", scene.namespace, "-f", str(EVERYTHING))
-        scene.until(lambda: "True" in str(scene.said()), "the route is accepted")
+        scene.until(lambda: "True" in str(scene.verdicts()), "the route is accepted")
         eventually(lambda: request(plane, "GET", f"{classes}/stray").code == 404, "what has no owner is gone", PATIENCE)
 
 

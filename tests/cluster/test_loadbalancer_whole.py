@@ -66,14 +66,14 @@ def test_a_tcp_client_reaches_the_pod_and_everything_is_released(cluster: Balanc
         listing = here.machine.plane.kubectl("get", "svc", "echo", "-n", here.namespace)
         assert host in listing
         assert len(here.listed("agentendpoints")) == 1
-        here.until_said("agentendpoints", here.listed("agentendpoints")[0]["metadata"]["name"], "Ready", "True")
+        here.until_condition("agentendpoints", here.listed("agentendpoints")[0]["metadata"]["name"], "Ready", "True")
         assert here.reserved() == [f"{host}:{port}"]
 
         here.agents(0)  # no agent holds it any more: the endpoint reports that, and again when one does
         name = here.listed("agentendpoints")[0]["metadata"]["name"]
-        assert here.until_said("agentendpoints", name, "EndpointCreated", "False")["reason"] == "NoAgent"
+        assert here.until_condition("agentendpoints", name, "EndpointCreated", "False")["reason"] == "NoAgent"
         here.agents(2)
-        here.until_said("agentendpoints", name, "EndpointCreated", "True")
+        here.until_condition("agentendpoints", name, "EndpointCreated", "True")
         eventually(lambda: reaches(by_tcp, host, port), "the Pod is reached again", PATIENCE)
 
         here.patch("services", "echo", {"spec": {"type": "ClusterIP", "loadBalancerClass": None}})
@@ -138,10 +138,10 @@ def test_policies_and_source_ranges_take_effect_on_live_traffic(cluster: Balance
         eventually(lambda: reaches(by_tcp, host, port), "the client is let in again", PATIENCE)
         here.delete("ngroktrafficpolicies", "guard")
         name = here.listed("agentendpoints")[0]["metadata"]["name"]
-        here.until_said("agentendpoints", name, "TrafficPolicyApplied", "False")
+        here.until_condition("agentendpoints", name, "TrafficPolicyApplied", "False")
         assert reaches(by_tcp, host, port)  # the last good one stays in force
         here.policy("guard", ALLOW)
-        here.until_said("agentendpoints", name, "TrafficPolicyApplied", "True")
+        here.until_condition("agentendpoints", name, "TrafficPolicyApplied", "True")
         here.patch("services", "echo", {"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}})
         eventually(lambda: not reaches(by_tcp, host, port), "a client from elsewhere is turned away", PATIENCE)
         here.patch("services", "echo", {"spec": {"loadBalancerSourceRanges": [f"{NODE}/32"]}})
@@ -161,13 +161,13 @@ def test_the_edge_goes_and_comes_back(cluster: Balanced) -> None:
         host, port = here.address()
         eventually(lambda: reaches(by_tcp, host, port), "a TCP client reaches the Pod", PATIENCE)
         name = here.listed("agentendpoints")[0]["metadata"]["name"]
-        here.until_said("agentendpoints", name, "Ready", "True")
+        here.until_condition("agentendpoints", name, "Ready", "True")
         here.edge.kill()
-        here.until_said("agentendpoints", name, "Ready", "Unknown")
-        here.until_said("services", "echo", "k8s.ngrok.com/AddressAssigned", "Unknown")
+        here.until_condition("agentendpoints", name, "Ready", "Unknown")
+        here.until_condition("services", "echo", "k8s.ngrok.com/AddressAssigned", "Unknown")
         here.edge.start()
-        here.until_said("agentendpoints", name, "Ready", "True")
-        here.until_said("services", "echo", "k8s.ngrok.com/AddressAssigned", "True")
+        here.until_condition("agentendpoints", name, "Ready", "True")
+        here.until_condition("services", "echo", "k8s.ngrok.com/AddressAssigned", "True")
         assert here.ingress() == [(host, port)]
         eventually(lambda: reaches(by_tcp, host, port), "the Pod is reached again", PATIENCE)
         here.delete("services", "echo")
@@ -185,14 +185,14 @@ def test_an_outage_with_a_restart_in_the_middle_removes_no_address(cluster: Bala
         before = {name: [here.address(name)] for name in ("plain", "custom", "own")}
         targets = [domain["status"].get("cnameTarget") for domain in here.listed("domains")]
         for name in before:
-            here.until_said("services", name, ASSIGNED, "True")
+            here.until_condition("services", name, ASSIGNED, "True")
         recorder = Recorder(here.machine.plane, SERVICES, here.namespace)
         recorder.start()
         here.edge.kill()
-        said = {name: here.until_said("services", name, ASSIGNED, "Unknown") for name in before}
+        said = {name: here.until_condition("services", name, ASSIGNED, "Unknown") for name in before}
     with operating(cluster):
         time.sleep(2 * TIMING.shelf_life)
-        assert {name: here.said("services", name, ASSIGNED) for name in before} == said
+        assert {name: here.condition("services", name, ASSIGNED) for name in before} == said
         for condition in said.values():
             assert condition["reason"] == "NotVerified"
             assert f"since {condition['lastTransitionTime']}" in condition["message"]
@@ -200,7 +200,7 @@ def test_an_outage_with_a_restart_in_the_middle_removes_no_address(cluster: Bala
         assert [domain["status"].get("cnameTarget") for domain in here.listed("domains")] == targets
         here.edge.start()
         for name in before:
-            here.until_said("services", name, ASSIGNED, "True")
+            here.until_condition("services", name, ASSIGNED, "True")
         assert {name: here.ingress(name) for name in before} == before
         recorder.stop()
         for name, addresses in before.items():
@@ -217,12 +217,12 @@ def test_reachable_is_true_only_while_a_client_gets_through(cluster: Balanced) -
         here.serve("echo")
         host, port = here.address()
         time.sleep(2)
-        assert here.said("services", "echo", REACHABLE)["status"] != "True"  # no agent has ever been there
+        assert here.condition("services", "echo", REACHABLE)["status"] != "True"  # no agent has ever been there
         here.agents(1)
-        here.until_said("services", "echo", REACHABLE, "True")
+        here.until_condition("services", "echo", REACHABLE, "True")
         assert reaches(by_tcp, host, port)
         here.serve("verbose", {"mapping-strategy": "endpoints-verbose"})
-        here.until_said("services", "verbose", REACHABLE, "True")
+        here.until_condition("services", "verbose", REACHABLE, "True")
         assert reaches(by_tcp, *here.address("verbose"))
         took = {}
         for name, wrong in (("no ready Pod", {"selector": {"app": "nobody"}}), ("wrong targetPort", WRONG_PORT)):
@@ -230,30 +230,30 @@ def test_reachable_is_true_only_while_a_client_gets_through(cluster: Balanced) -
             for service in ("echo", "verbose"):
                 here.patch("services", service, {"spec": wrong})
             for service in ("echo", "verbose"):
-                said = here.until_said("services", service, REACHABLE, "False")
+                said = here.until_condition("services", service, REACHABLE, "False")
                 assert said["reason"] == "UpstreamUnreachable", said
             took[name] = time.monotonic() - began
             assert not reaches(by_tcp, host, port)
-            assert here.said("services", "echo", ASSIGNED)["status"] == "True"  # that is another claim
+            assert here.condition("services", "echo", ASSIGNED)["status"] == "True"  # that is another claim
             for service in ("echo", "verbose"):
                 here.patch("services", service, {"spec": {"selector": {"app": "echo"}, "ports": [WEB]}})
-                here.until_said("services", service, REACHABLE, "True")
+                here.until_condition("services", service, REACHABLE, "True")
         began = time.monotonic()
         here.agents(0)
-        said = here.until_said("services", "echo", REACHABLE, "False")
+        said = here.until_condition("services", "echo", REACHABLE, "False")
         assert said["reason"] == "NoAgent", said
-        here.until_said("services", "verbose", REACHABLE, "False")
+        here.until_condition("services", "verbose", REACHABLE, "False")
         took["no agent"] = time.monotonic() - began
         here.agents(1)
-        here.until_said("services", "echo", REACHABLE, "True")
+        here.until_condition("services", "echo", REACHABLE, "True")
         began = time.monotonic()
         os.kill(cluster.edge.process.pid, signal.SIGSTOP)
         try:
-            here.until_said("services", "echo", REACHABLE, "Unknown")
+            here.until_condition("services", "echo", REACHABLE, "Unknown")
         finally:
             os.kill(cluster.edge.process.pid, signal.SIGCONT)
         took["the edge is frozen"] = time.monotonic() - began
-        here.until_said("services", "echo", REACHABLE, "True")
+        here.until_condition("services", "echo", REACHABLE, "True")
         print("seconds from a break to not True:", {name: round(seconds, 1) for name, seconds in took.items()})  # noqa: T201
         assert max(took.values()) < 15
         for service in ("echo", "verbose"):
@@ -275,13 +275,13 @@ def test_an_agent_endpoint_names_the_secret_that_keeps_agents_from_holding_it(cl
                 here.secret("later", certificate, key)
 
             def named(cause: str = cause) -> bool:
-                created = here.said("agentendpoints", "web", "EndpointCreated")
+                created = here.condition("agentendpoints", "web", "EndpointCreated")
                 return created.get("status") == "False" and cause in created["message"]
 
             eventually(named, cause, PATIENCE)
-            assert here.said("agentendpoints", "web", "Ready")["status"] == "False"
+            assert here.condition("agentendpoints", "web", "Ready")["status"] == "False"
         here.secret("later", *pair(host))
-        here.until_said("agentendpoints", "web", "EndpointCreated", "True")
+        here.until_condition("agentendpoints", "web", "EndpointCreated", "True")
         here.delete("agentendpoints", "web")
 
 

@@ -91,7 +91,7 @@ def test_each_controller_works_with_its_role_alone_and_is_refused_beyond_it(plan
         published = send_as(plane, runtime, "PATCH", path, {"status": {"exposures": [{"url": URL}]}}, MERGE)
         assert published.code == 200, published.body
         cluster.until_endpoint(URL)
-        cluster.until_said("Ready", "True", "Succeeded")
+        cluster.until_condition("Ready", "True", "Succeeded")
         cluster.delete("workloadexposures")
         cluster.until_exposed()
         cluster.edit({"spec": {"resources": {"name": None}}})
@@ -213,9 +213,9 @@ def test_the_minimal_runtime_of_the_guide_makes_a_workload_ready(plane: ControlP
         try:
             cluster.apply("guided")
             cluster.until_endpoint("https://guided.default.example.com", "guided")
-            cluster.until_said("Ready", "True", "Succeeded", "guided")
+            cluster.until_condition("Ready", "True", "Succeeded", "guided")
             cluster.edit({"spec": {"containers": {"main": {"image": "nginx:2"}}}}, "guided")
-            cluster.until_said("Ready", "True", "Succeeded", "guided")
+            cluster.until_condition("Ready", "True", "Succeeded", "guided")
         finally:
             runtime.kill()
             _, words = runtime.communicate()

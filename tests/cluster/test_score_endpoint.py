@@ -5,33 +5,22 @@ The rules are those of docs/spec/score/workload.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from seamark.families.score.family import CRDS, without_runtime
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.requests import install, request
-from tests.cluster.score_operator import Cluster, Running, running, truthful
+from seamark.families.score.family import without_runtime
+from seamark_runtime.controller import Declaration
+from tests.cluster.requests import request
+from tests.cluster.score_operator import Cluster
 
 URL = "https://app.example.com"
 TIME = "2026-01-01T00:00:00Z"
 PORTS = {"ports": [{"port": 80}]}
 
 
-@pytest.fixture(scope="module")
-def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in CRDS:
-        install(control_plane, crd)
-    with running(control_plane, without_runtime()) as operator:
-        yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Cluster]:
-    with truthful(control_plane, namespace):
-        yield Cluster(control_plane, namespace)
+def controllers() -> tuple[Declaration, ...]:
+    return without_runtime()
 
 
 def published(url: str, **more: Any) -> dict[str, Any]:
@@ -49,25 +38,25 @@ def test_what_a_foreign_runtime_publishes_is_the_endpoint_and_makes_the_workload
     (owner,) = exposure["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["uid"]) == ("Workload", made["metadata"]["uid"])
     assert "status" not in exposure
-    cluster.until_said("InputsValid", "True")
-    cluster.until_said("ClaimsReady", "True")
+    cluster.until_condition("InputsValid", "True")
+    cluster.until_condition("ClaimsReady", "True")
     cluster.publish(published(URL))
     cluster.until_endpoint(URL)
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
 
 
 def test_a_new_generation_keeps_the_endpoint_and_is_unknown_until_the_runtime_has_answered(cluster: Cluster) -> None:
     cluster.apply()
     cluster.until_exposed()
     cluster.publish(published(URL))  # by a runtime that follows the seed alone: no generation anywhere
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     cluster.edit({"spec": {"containers": {"main": {"image": "nginx:2"}}}})
     cluster.until_exposed(generation=2)
-    cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
-    cluster.until_said("Ready", "Unknown")
+    cluster.until_condition("RuntimeReady", "Unknown", "RuntimeProvisioning")
+    cluster.until_condition("Ready", "Unknown")
     assert cluster.endpoint() == URL
     cluster.publish(published(URL))  # the same words: they were written for this generation
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert cluster.endpoint() == URL
     cluster.publish(published("https://new.example.com"))
     cluster.until_endpoint("https://new.example.com")
@@ -78,11 +67,11 @@ def test_the_conditions_of_an_older_orchestrators_runtime_make_a_workload_ready(
     cluster.until_exposed()
     ready = {"type": "RuntimeReady", "status": "True", "reason": "Available", "message": "", "lastTransitionTime": TIME}
     cluster.publish({"exposures": [{"url": URL, "ready": False}], "conditions": [ready]})
-    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+    cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
     cluster.publish({"exposures": [{"url": URL, "ready": True}], "conditions": [ready]})
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
     cluster.publish({"conditions": [{**ready, "status": "False", "reason": "DiskFull", "message": "no space"}]})
-    assert cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")["message"] == "DiskFull: no space"
+    assert cluster.until_condition("RuntimeReady", "False", "RuntimeDegraded")["message"] == "DiskFull: no space"
 
 
 @pytest.mark.parametrize("url", ["http://a..b", "javascript:alert(1)", "app.example.com:8080"])
@@ -90,7 +79,7 @@ def test_what_is_no_place_is_not_mirrored_and_named(cluster: Cluster, url: str) 
     cluster.apply()
     cluster.until_exposed()
     cluster.publish(published(url))
-    message = cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")["message"]
+    message = cluster.until_condition("RuntimeReady", "Unknown", "RuntimeProvisioning")["message"]
     assert message.startswith("The published URL is not valid: ")
     assert cluster.endpoint() is None
 
@@ -103,7 +92,7 @@ def test_an_answer_for_an_older_generation_is_ignored(cluster: Cluster) -> None:
     cluster.edit({"spec": {"profile": "batch"}})
     cluster.until_exposed(generation=2)
     cluster.publish(published("https://late.example.com", observedWorkloadGeneration=1))
-    cluster.until_said("RuntimeReady", "Unknown")
+    cluster.until_condition("RuntimeReady", "Unknown")
     assert cluster.endpoint() == URL
     cluster.publish(published("https://now.example.com", observedWorkloadGeneration=2))
     cluster.until_endpoint("https://now.example.com")
@@ -115,7 +104,7 @@ def test_an_invalid_url_keeps_the_previous_one_and_is_told(cluster: Cluster) -> 
     cluster.publish(published(URL))
     cluster.until_endpoint(URL)
     cluster.publish({"exposures": [{"url": "http://fine"}, {"url": "not a url", "priority": 9}]})
-    cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
+    cluster.until_condition("RuntimeReady", "Unknown", "RuntimeProvisioning")
     assert cluster.endpoint() == URL
     events = f"/apis/events.k8s.io/v1/namespaces/{cluster.namespace}/events"
 
@@ -135,7 +124,7 @@ def test_nothing_published_takes_the_endpoint_away_and_a_deleted_exposure_does_n
     cluster.until(
         lambda: cluster.get("workloadexposures").get("metadata", {}).get("uid", before) != before, "a new exposure"
     )
-    cluster.until_said("RuntimeReady", "Unknown")
+    cluster.until_condition("RuntimeReady", "Unknown")
     assert cluster.endpoint() == URL
     cluster.publish({"exposures": []})
     cluster.until_endpoint(None)
@@ -188,9 +177,9 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
 )
 def test_what_can_not_be_is_told_at_once(cluster: Cluster, spec: dict[str, Any], words: str) -> None:
     cluster.apply(**spec)
-    told = cluster.until_said("InputsValid", "False", "SpecInvalid")
+    told = cluster.until_condition("InputsValid", "False", "SpecInvalid")
     assert words in told["message"]
-    cluster.until_said("Ready", "False", "SpecInvalid")
+    cluster.until_condition("Ready", "False", "SpecInvalid")
     assert cluster.get("workloadplans") == {}
 
 
@@ -201,14 +190,14 @@ def test_claims_are_made_bound_and_removed_with_their_resource(cluster: Cluster)
         },
         resources={"cache": {"type": "redis"}, "name": {"type": "dns"}},
     )
-    cluster.until_said("ClaimsReady", "False", "Claiming")
+    cluster.until_condition("ClaimsReady", "False", "Claiming")
     claims = {claim["key"]: claim["phase"] for claim in cluster.get("workloads")["status"]["claims"]}
     assert claims == {"cache": "Claiming", "name": "Bound"}
     assert cluster.get("workloadplans") == {}
     secrets = f"/api/v1/namespaces/{cluster.namespace}/secrets"
     secret = {"metadata": {"name": "app.cache"}, "stringData": {"password": "hunter2"}}
     assert request(cluster.plane, "POST", secrets, secret).code == 201
-    cluster.until_said("ClaimsReady", "True", "Succeeded")
+    cluster.until_condition("ClaimsReady", "True", "Succeeded")
     cluster.until_exposed()
     plan = cluster.get("workloadplans")
     assert plan["spec"]["resolvedValues"]["containers"]["main"]["variables"]["URL"] == [
@@ -218,7 +207,7 @@ def test_claims_are_made_bound_and_removed_with_their_resource(cluster: Cluster)
     ]
     assert "hunter2" not in str(plan)
     request(cluster.plane, "DELETE", f"{secrets}/app.cache")
-    told = cluster.until_said("ClaimsReady", "False", "Claiming")
+    told = cluster.until_condition("ClaimsReady", "False", "Claiming")
     assert "The Secret app.cache is not there" in told["message"]
     cluster.edit({"spec": {"resources": {"name": None}}})
     cluster.until(lambda: cluster.get("resourceclaims", "app.name") == {}, "the claim is gone")

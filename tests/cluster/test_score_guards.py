@@ -6,15 +6,13 @@ The rules are those of docs/spec/score: workload.md, exposure.md and claims.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from seamark.families.score.family import CRDS, without_runtime
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.requests import install, request
-from tests.cluster.score_operator import Cluster, Running, running, truthful
+from seamark.families.score.family import without_runtime
+from seamark_runtime.controller import Declaration
+from tests.cluster.requests import request
+from tests.cluster.score_operator import Cluster
 
 URL = "https://app.example.com"
 NOW = "2026-01-01T00:00:00Z"
@@ -34,18 +32,8 @@ ROWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in CRDS:
-        install(control_plane, crd)
-    with running(control_plane, without_runtime()) as operator:
-        yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Cluster]:
-    with truthful(control_plane, namespace):
-        yield Cluster(control_plane, namespace)
+def controllers() -> tuple[Declaration, ...]:
+    return without_runtime()
 
 
 def events(cluster: Cluster) -> list[str]:
@@ -58,7 +46,7 @@ def condition(type_: str, status: str = "True") -> dict[str, str]:
 
 
 def says(cluster: Cluster, words: str) -> Callable[[], bool]:
-    return lambda: cluster.said("RuntimeReady")["message"] == words
+    return lambda: cluster.condition("RuntimeReady")["message"] == words
 
 
 def test_every_row_of_the_table_reaches_the_workload_and_stays(cluster: Cluster) -> None:
@@ -66,15 +54,15 @@ def test_every_row_of_the_table_reaches_the_workload_and_stays(cluster: Cluster)
     cluster.until_exposed()
     for type_, (status, reason) in ROWS.items():
         cluster.publish({"exposures": [{"url": URL}], "conditions": [condition(type_)]})
-        told = cluster.until_said("RuntimeReady", status, reason)
+        told = cluster.until_condition("RuntimeReady", status, reason)
         cluster.until(says(cluster, f"{type_} says"), "its own words")
         assert told["observedGeneration"] == 1
-        cluster.until_said("Ready", status, reason)
+        cluster.until_condition("Ready", status, reason)
         assert cluster.endpoint() == URL
     cluster.publish({"exposures": [{"url": URL}], "conditions": [condition("Zorp"), condition("Healthy")]})
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
     cluster.publish({"exposures": [{"url": URL, "reachable": False}], "conditions": [condition("Healthy")]})
-    cluster.until_said("Ready", "False", "RuntimeDegraded")
+    cluster.until_condition("Ready", "False", "RuntimeDegraded")
 
 
 def test_an_observed_generation_on_a_condition_opens_the_guard_and_an_older_one_does_not(cluster: Cluster) -> None:
@@ -87,7 +75,7 @@ def test_an_observed_generation_on_a_condition_opens_the_guard_and_an_older_one_
     second = cluster.until_exposed(generation=2)["metadata"]["generation"]
     assert second > first
     cluster.publish({"exposures": [{"url": "https://late.example.com"}], "conditions": [answered]})
-    cluster.until_said("RuntimeReady", "Unknown", "RuntimeProvisioning")
+    cluster.until_condition("RuntimeReady", "Unknown", "RuntimeProvisioning")
     assert cluster.endpoint() == URL
     now = {**condition("Healthy"), "observedGeneration": second}
     cluster.publish({"exposures": [{"url": "https://now.example.com"}], "conditions": [now]})
@@ -98,7 +86,7 @@ def test_a_runtime_that_flaps_costs_at_most_five_writes_a_second(cluster: Cluste
     cluster.apply()
     cluster.until_exposed()
     cluster.publish({"exposures": [{"url": URL}]})
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     position, began = cluster.plane.audit.mark(), time.monotonic()
     for number in range(40):
         cluster.publish({"exposures": [{"url": f"https://{number}.example.com"}]})
@@ -117,7 +105,7 @@ def test_a_life_without_trouble_makes_no_event(cluster: Cluster) -> None:
     cluster.apply(resources={"name": {"type": "dns"}})
     cluster.until_exposed()
     cluster.publish({"exposures": [{"url": URL}]})
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert events(cluster) == []
     cluster.publish({"exposures": [{"url": "https://other.example.com"}]})
     cluster.until_endpoint("https://other.example.com")
@@ -146,11 +134,11 @@ def test_an_exposure_that_is_refused_is_told_and_made_when_it_can_be(cluster: Cl
 def test_a_name_that_no_service_can_have_is_told_and_others_go_on(cluster: Cluster) -> None:
     cluster.apply("a.b", service={"ports": [{"port": 80}]})
     cluster.apply("good", service={"ports": [{"port": 80}]})
-    told = cluster.until_said("InputsValid", "False", "SpecInvalid", "a.b")
+    told = cluster.until_condition("InputsValid", "False", "SpecInvalid", "a.b")
     assert "metadata.name: 'a.b' can't name a Service" in told["message"]
     cluster.until_exposed(name="good")
     cluster.publish({"exposures": [{"url": URL}]}, "good")
-    cluster.until_said("Ready", "True", name="good")
+    cluster.until_condition("Ready", "True", name="good")
 
 
 def test_a_claim_goes_stays_or_leaves_its_outputs_as_its_policy_says(cluster: Cluster) -> None:
@@ -159,7 +147,7 @@ def test_a_claim_goes_stays_or_leaves_its_outputs_as_its_policy_says(cluster: Cl
 
     kept = {policy.lower(): one(policy) for policy in ("Delete", "Retain", "Orphan")}
     cluster.apply(resources=kept)
-    cluster.until_said("ClaimsReady", "True")
+    cluster.until_condition("ClaimsReady", "True")
     cluster.edit({"spec": {"resources": None}})
     outputs = f"/api/v1/namespaces/{cluster.namespace}/configmaps"
 

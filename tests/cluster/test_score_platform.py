@@ -89,7 +89,7 @@ def test_the_last_good_configuration_outlives_a_restart(plane: ControlPlane, clu
         cluster.apply("stays")
         cluster.until_exposed(name="stays")
         cluster.publish(published(), "stays")
-        cluster.until_said("Ready", "True", name="stays")
+        cluster.until_condition("Ready", "True", name="stays")
         copy = f"{CONFIGS}/orchestrator-config.last-good"
         cluster.until(lambda: "runtimeClass: ecs" in str(request(plane, "GET", copy).body.get("data")), "a copy")
     configure(plane, "spec: {profiles: [], colour: red}")
@@ -124,10 +124,10 @@ def test_a_bad_configuration_from_the_beginning_is_told_on_the_workload(plane: C
     configure(plane, "spec: {profiles: [], colour: red}")
     with running(plane, without_runtime()):
         cluster.apply("unlucky")
-        told = cluster.until_said("InputsValid", "Unknown", "RuntimeSelecting", "unlucky")
+        told = cluster.until_condition("InputsValid", "Unknown", "RuntimeSelecting", "unlucky")
         assert "config.yaml of ConfigMap score-system/orchestrator-config" in told["message"]
         configure(plane, profile())
-        cluster.until_said("InputsValid", "True", name="unlucky")
+        cluster.until_condition("InputsValid", "True", name="unlucky")
 
 
 def test_an_upgrade_makes_exposures_and_going_back_leaves_all_as_it_is(plane: ControlPlane, cluster: Cluster) -> None:
@@ -138,7 +138,7 @@ def test_an_upgrade_makes_exposures_and_going_back_leaves_all_as_it_is(plane: Co
     assert request(plane, "PATCH", path, before, content_type=MERGE).code == 200
     with running(plane, without_runtime()):
         cluster.until_exposed(name="old")
-        cluster.until_said("InputsValid", "True", name="old")
+        cluster.until_condition("InputsValid", "True", name="old")
         assert cluster.endpoint("old") == "https://derived.example.com"
         cluster.publish(published(), "old")
         cluster.until_endpoint(URL, "old")

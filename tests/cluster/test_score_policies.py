@@ -5,16 +5,14 @@ The rules are those of docs/spec/score/claims.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from seamark.families.score.family import CRDS
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.requests import install, request
+from seamark_runtime.controller import Declaration
+from tests.cluster.requests import request
 from tests.cluster.score_kubernetes import Kubernetes, Listening
-from tests.cluster.score_operator import MERGE, Running, running, truthful
+from tests.cluster.score_operator import MERGE
 
 POLICY = "score.dev/deprovision-policy"
 MOUNT = {"main": {"image": "postgres", "volumes": [{"target": "/data", "source": "${resources.data}"}]}}
@@ -23,18 +21,8 @@ CLAIM, VOLUME, OUTPUTS = "resourceclaims", "core:persistentvolumeclaims/app.data
 PLANS, ROLLOUT = "score.dev/v1b1:workloadplans/app", "apps:deployments/app"
 
 
-@pytest.fixture(scope="module")
-def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in CRDS:
-        install(control_plane, crd)
-    with running(control_plane, Listening().controllers()) as operator:
-        yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Kubernetes]:
-    with truthful(control_plane, namespace):
-        yield Kubernetes(control_plane, namespace)
+def controllers() -> tuple[Declaration, ...]:
+    return Listening().controllers()
 
 
 def volume(policy: str) -> dict[str, Any]:
@@ -92,10 +80,10 @@ def test_a_volume_outlives_its_workload_and_serves_the_next_of_that_name(cluster
     assert cluster.object(OUTPUTS)
     assert bool(cluster.get(CLAIM, "app.data")) == (policy == "Orphan")
     cluster.apply(containers=MOUNT, resources=volume(policy))
-    cluster.until_said("ClaimsReady", "True")
+    cluster.until_condition("ClaimsReady", "True")
     cluster.until(lambda: bool(cluster.object(ROLLOUT)), "a Deployment")
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert standing(cluster) == uid
 
 
@@ -105,7 +93,7 @@ def test_a_volume_outlives_its_resource(cluster: Kubernetes, policy: str) -> Non
     cluster.edit({"spec": {"containers": PLAIN, "resources": None}})
     cluster.until(lambda: len(cluster.object(ROLLOUT)["spec"]["template"]["spec"].get("volumes") or ()) == 0, "no use")
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert standing(cluster) == uid
     delete_workload(cluster)
     until_collected(cluster)
@@ -159,7 +147,7 @@ def test_a_volume_that_an_earlier_version_has_made_is_retained(cluster: Kubernet
 def test_a_policy_that_there_is_not_is_refused_and_the_volume_stays(cluster: Kubernetes) -> None:
     uid = with_volume(cluster, "Retain")
     cluster.edit({"spec": {"resources": volume("Keep")}})
-    told = cluster.until_said("InputsValid", "False", "SpecInvalid")["message"]
+    told = cluster.until_condition("InputsValid", "False", "SpecInvalid")["message"]
     assert told.startswith("resources.data.metadata.annotations[score.dev/deprovision-policy]: ")
     assert "Keep" in told
     assert "Retain" in told
@@ -172,12 +160,12 @@ def test_what_a_workload_leaves_behind_is_adopted_by_the_next_of_that_name(clust
     """`kubectl delete --cascade=orphan`, as it is done to make a Workload anew under what runs."""
     uid = with_volume(cluster, "")
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     rollout, plan = (cluster.object(path)["metadata"]["uid"] for path in (ROLLOUT, PLANS))
     delete_workload(cluster, "Orphan")
     cluster.until(lambda: not cluster.object(PLANS)["metadata"].get("ownerReferences"), "the plan is left behind")
     cluster.apply(containers=MOUNT, resources=volume(""))
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert standing(cluster) == uid
     assert cluster.object(ROLLOUT)["metadata"]["uid"] == rollout
     assert cluster.object(PLANS)["metadata"]["uid"] == plan

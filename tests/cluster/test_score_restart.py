@@ -18,7 +18,7 @@ def test_a_restart_un_says_nothing_and_writes_nothing(control_plane: ControlPlan
         cluster.apply()
         cluster.until_exposed()
         cluster.publish({"exposures": [{"url": URL}]})
-        cluster.until_said("Ready", "True")
+        cluster.until_condition("Ready", "True")
     before = cluster.get("workloads")["metadata"]["resourceVersion"]
     with running(control_plane, without_runtime()) as again:
         cluster.until(lambda: again.operator.quiet, "the operator is at rest")

@@ -123,7 +123,7 @@ def live(plane: ControlPlane, life: Life) -> None:
     life.generation_is_rendered()
     life.rendered("routes", "gateway.networking.k8s.io:httproutes/app.way")
     life.pods_are("True")
-    life.until_said("ClaimsReady", "True")
+    life.until_condition("ClaimsReady", "True")
     configure(plane, "good day")  # the outputs change, and the copy of the configuration
     outputs = "core:configmaps/app.hello.outputs"
     life.until(lambda: life.object(outputs)["data"]["word"] == "good day you", "other outputs")

@@ -5,16 +5,12 @@ The rules are those of docs/spec/score/runtime.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from seamark.families.score.family import CRDS
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.requests import install, request
+from seamark_runtime.controller import Declaration
+from tests.cluster.requests import request
 from tests.cluster.score_kubernetes import Kubernetes, Listening
-from tests.cluster.score_operator import Running, running, truthful
+from tests.cluster.score_operator import Running
 
 MAIN: dict[str, Any] = {
     "image": "nginx",
@@ -30,18 +26,8 @@ WEB = {"ports": [{"name": "web", "port": 80, "targetPort": 8080}]}
 LISTENING = Listening()
 
 
-@pytest.fixture(scope="module")
-def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in CRDS:
-        install(control_plane, crd)
-    with running(control_plane, LISTENING.controllers()) as operator:
-        yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Kubernetes]:
-    with truthful(control_plane, namespace):
-        yield Kubernetes(control_plane, namespace)
+def controllers() -> tuple[Declaration, ...]:
+    return LISTENING.controllers()
 
 
 def url(cluster: Kubernetes) -> str:
@@ -50,16 +36,16 @@ def url(cluster: Kubernetes) -> str:
 
 def test_a_workload_runs_is_published_and_falls_ill_and_recovers(cluster: Kubernetes) -> None:
     cluster.apply(containers={"main": MAIN}, service=WEB)
-    cluster.until_said("RuntimeReady", "False", "RuntimeProvisioning")
+    cluster.until_condition("RuntimeReady", "False", "RuntimeProvisioning")
     cluster.pods_are("True")
     cluster.until_endpoint(url(cluster))
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
     cluster.pods_are("False")
-    told = cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")
+    told = cluster.until_condition("RuntimeReady", "False", "RuntimeDegraded")
     assert "No replica is available" in told["message"]
-    cluster.until_said("Ready", "False", "RuntimeDegraded")
+    cluster.until_condition("Ready", "False", "RuntimeDegraded")
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
 
 
 def test_a_workload_is_not_ready_while_nobody_listens_at_its_port(cluster: Kubernetes) -> None:
@@ -67,23 +53,23 @@ def test_a_workload_is_not_ready_while_nobody_listens_at_its_port(cluster: Kuber
     try:
         cluster.apply(containers={"main": MAIN}, service=WEB)
         cluster.pods_are("True")
-        refused = cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+        refused = cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
         assert refused["message"] == "Connections to port 8080 are refused"
-        assert cluster.runtime_said("Available")["status"] == "True"
-        assert cluster.runtime_said("Reachable")["reason"] == "Refused"
-        assert cluster.said("Ready")["status"] == "False"
+        assert cluster.runtime_condition("Available")["status"] == "True"
+        assert cluster.runtime_condition("Reachable")["reason"] == "Refused"
+        assert cluster.condition("Ready")["status"] == "False"
     finally:
         LISTENING.refused = False
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
 
 
 def test_a_change_that_means_nothing_to_the_pods_rolls_nothing_out(at_work: Running, cluster: Kubernetes) -> None:
     cluster.apply(containers={"main": MAIN}, service=WEB)
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     cluster.until(lambda: at_work.operator.quiet, "rest")
     cluster.edit({"spec": {"profile": "batch"}})
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     deployment = cluster.object("apps:deployments/app")["metadata"]
     assert deployment["annotations"]["score.dev/workload-generation"] == "2"
     assert len(cluster.object("apps:replicasets")["items"]) == 1
@@ -110,7 +96,7 @@ def test_somebody_elses_service_is_neither_touched_nor_published(cluster: Kubern
     assert made.code == 201, made.body
     cluster.apply(containers={"main": MAIN}, service=WEB)
     cluster.pods_are("True")
-    told = cluster.until_said("RuntimeReady", "False", "RuntimeDegraded")
+    told = cluster.until_condition("RuntimeReady", "False", "RuntimeDegraded")
     assert f"Service {cluster.namespace}/app exists and is not managed by Seamark" in told["message"]
     assert cluster.endpoint() is None
     live = cluster.object("core:services/app")
@@ -120,10 +106,10 @@ def test_somebody_elses_service_is_neither_touched_nor_published(cluster: Kubern
 def test_a_deleted_workload_takes_everything_with_it_and_a_deleted_exposure_nothing(cluster: Kubernetes) -> None:
     cluster.apply(containers={"main": MAIN}, service=WEB)
     cluster.pods_are("True")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     deployment = cluster.object("apps:deployments/app")["metadata"]["uid"]
     cluster.delete("workloadexposures")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert cluster.object("apps:deployments/app")["metadata"]["uid"] == deployment
     cluster.delete("workloads")
     made = ("apps:deployments/app", "core:services/app", "core:configmaps/app.main.files")
@@ -135,7 +121,7 @@ def test_a_service_has_the_name_and_the_annotations_that_were_wanted(cluster: Ku
     cluster.apply(annotations=annotations, containers={"main": MAIN}, service=WEB)
     cluster.pods_are("True")
     cluster.until_endpoint(f"http://shop.{cluster.namespace}.svc.cluster.local:80")
-    cluster.until_said("Ready", "True", "Succeeded")
+    cluster.until_condition("Ready", "True", "Succeeded")
     assert cluster.object("core:services/app") == {}
     assert cluster.object("core:services/shop")["metadata"]["annotations"]["example.com/team"] == "north"
     assert cluster.pods()[0]["metadata"]["annotations"]["example.com/team"] == "north"

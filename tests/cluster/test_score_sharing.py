@@ -5,16 +5,12 @@ The rules are those of docs/spec/score/claims.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from seamark.families.score.family import CRDS
-from seamark_cluster.real.plane import ControlPlane
-from tests.cluster.requests import install, request
+from seamark_runtime.controller import Declaration
+from tests.cluster.requests import request
 from tests.cluster.score_kubernetes import Kubernetes, Listening
-from tests.cluster.score_operator import Running, running, truthful
+from tests.cluster.score_operator import Running
 
 STORE = {"type": "volume", "id": "shared-store"}
 PEER = "${resources.peer.hostname}:${resources.peer.port}"
@@ -23,18 +19,8 @@ HTTP = {"ports": [{"name": "http", "port": 80, "targetPort": 8080}]}
 VOLUMES = "core:persistentvolumeclaims"
 
 
-@pytest.fixture(scope="module")
-def at_work(control_plane: ControlPlane) -> Iterator[Running]:
-    for crd in CRDS:
-        install(control_plane, crd)
-    with running(control_plane, Listening().controllers()) as operator:
-        yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Kubernetes]:
-    with truthful(control_plane, namespace):
-        yield Kubernetes(control_plane, namespace)
+def controllers() -> tuple[Declaration, ...]:
+    return Listening().controllers()
 
 
 def mounting(key: str) -> dict[str, Any]:
@@ -75,8 +61,8 @@ def until_peer(cluster: Kubernetes, name: str, peer: str) -> None:
 
 
 def until_refused(cluster: Kubernetes, name: str) -> None:
-    cluster.until(lambda: PORT in cluster.said("Ready", name).get("message", ""), "the place in the Workload")
-    assert cluster.said("Ready", name)["status"] == "False"
+    cluster.until(lambda: PORT in cluster.condition("Ready", name).get("message", ""), "the place in the Workload")
+    assert cluster.condition("Ready", name)["status"] == "False"
 
 
 def delete(cluster: Kubernetes, name: str) -> None:
@@ -94,7 +80,7 @@ def test_a_volume_that_two_workloads_share_goes_with_the_last(at_work: Running, 
     cluster.until(lambda: at_work.operator.quiet, "rest")
     version = volumes(cluster)[0]["metadata"]["resourceVersion"]
     cluster.edit({"spec": {"profile": "batch"}}, "writer")
-    cluster.until_said("InputsValid", "True", name="writer")
+    cluster.until_condition("InputsValid", "True", name="writer")
     cluster.until(lambda: at_work.operator.quiet, "rest")
     assert volumes(cluster)[0]["metadata"]["resourceVersion"] == version
     delete(cluster, "writer")
@@ -131,9 +117,9 @@ def test_what_two_workloads_say_differently_of_a_shared_resource_is_the_fault_of
         return {"store": {**STORE, "params": {"size": size}}}
 
     cluster.apply("aa", containers=mounting("store"), resources=with_size("1Gi"))
-    cluster.until_said("InputsValid", "True", name="aa")
+    cluster.until_condition("InputsValid", "True", name="aa")
     cluster.apply("bb", containers=mounting("store"), resources=with_size("2Gi"))
-    message = cluster.until_said("InputsValid", "False", "SpecInvalid", "bb")["message"]
+    message = cluster.until_condition("InputsValid", "False", "SpecInvalid", "bb")["message"]
     assert message.startswith("resources.store.params: ")
     assert "Workload aa" in message
     assert "shared-store" in message
@@ -144,12 +130,12 @@ def test_what_two_workloads_say_differently_of_a_shared_resource_is_the_fault_of
 def test_a_peer_that_comes_later_is_waited_for_and_named(cluster: Kubernetes) -> None:
     peer = {"type": "service-port", "params": {"workload": "late", "port": "http"}}
     cluster.apply("early", containers=showing(PEER=PEER), resources={"peer": peer})
-    message = cluster.until_said("ClaimsReady", "False", "Claiming", "early")["message"]
+    message = cluster.until_condition("ClaimsReady", "False", "Claiming", "early")["message"]
     assert message == "resources.peer.params.workload: there is no Workload 'late' in this namespace (yet)"
     cluster.apply("late", service=HTTP)
     until_peer(cluster, "early", "late:80")
     cluster.edit({"spec": {"resources": {"peer": {"params": {"port": "web"}}}}}, "early")
-    message = cluster.until_said("ClaimsReady", "False", "ClaimFailed", "early")["message"]
+    message = cluster.until_condition("ClaimsReady", "False", "ClaimFailed", "early")["message"]
     assert message == "resources.peer.params.port: the Workload late has no port 'web': a name or a number of http (80)"
     assert variable(cluster, "early", "PEER") == "late:80"
 

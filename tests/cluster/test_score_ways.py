@@ -25,7 +25,7 @@ from seamark_runtime.resolver import Resolver
 from tests.cluster.gateway_operator import prepare
 from tests.cluster.requests import install
 from tests.cluster.score_kubernetes import Kubernetes
-from tests.cluster.score_operator import Running, running, truthful
+from tests.cluster.score_operator import Running, running
 
 TIME = "2026-01-01T00:00:00Z"
 KNOWN: set[str] = set()  # host names that have an address
@@ -50,12 +50,6 @@ def at_work(control_plane: ControlPlane) -> Iterator[Running]:
         control_plane, (*without_runtime(), *runtime_controllers(Options(inside=True), Resolver(), attempt=attempt))
     ) as operator:
         yield operator
-
-
-@pytest.fixture
-def cluster(at_work: Running, control_plane: ControlPlane, namespace: str) -> Iterator[Kubernetes]:
-    with truthful(control_plane, namespace):
-        yield Kubernetes(control_plane, namespace)
 
 
 def local(cluster: Kubernetes) -> str:
@@ -97,13 +91,13 @@ def answering() -> Iterator[int]:
 
 def test_a_load_balancer_is_published_with_its_address_and_tried(cluster: Kubernetes) -> None:
     workload(cluster)
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     with answering() as port:
         spec: dict[str, Any] = {"type": "LoadBalancer", "selector": {"score.dev/workload": "app"}}
         spec |= {"ports": [{"name": "http", "port": port}]}
         cluster.make("core:services", {"metadata": {"name": "public"}, "spec": spec})
-        cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
-        assert cluster.runtime_said("LBPending")["status"] == "True"
+        cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
+        assert cluster.runtime_condition("LBPending")["status"] == "True"
         assert cluster.endpoint() == local(cluster)
         cluster.status("core:services/public", {"loadBalancer": {"ingress": [{"ip": "127.0.0.1"}]}})
         url = f"http://127.0.0.1:{port}"
@@ -116,8 +110,8 @@ def test_a_load_balancer_is_published_with_its_address_and_tried(cluster: Kubern
             "schemeHint": "HTTP",
             "reachable": True,
         }
-        cluster.until_said("Ready", "True")
-    cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", seconds=60)
+        cluster.until_condition("Ready", "True")
+    cluster.until_condition("RuntimeReady", "False", "RuntimeDegraded", seconds=60)
     assert cluster.exposures()[0]["reachable"] is False
     assert cluster.endpoint() == url
 
@@ -129,14 +123,14 @@ def test_an_ingress_is_published_when_it_has_an_address_and_its_name_an_answer(c
     rule = {"host": host, "http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}}
     spec = {"rules": [rule], "tls": [{"hosts": [host]}]}
     cluster.make("networking.k8s.io:ingresses", {"metadata": {"name": "front"}, "spec": spec})
-    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
-    assert cluster.runtime_said("IngressPending")["reason"] == "IngressNotServed"
+    cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
+    assert cluster.runtime_condition("IngressPending")["reason"] == "IngressNotServed"
     cluster.status("networking.k8s.io:ingresses/front", {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}})
-    cluster.until(lambda: cluster.runtime_said("DNSNotReady")["status"] == "True", "its name has no answer")
+    cluster.until(lambda: cluster.runtime_condition("DNSNotReady")["status"] == "True", "its name has no answer")
     assert cluster.endpoint() == local(cluster)
     KNOWN.add(host)
     cluster.until_endpoint(f"https://{host}")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
 
 
 def condition(type_: str, status: str = "True", generation: int = 1) -> dict[str, Any]:
@@ -153,8 +147,8 @@ def test_a_route_is_published_when_its_gateway_serves_it_and_taken_back_when_not
     params = {"host": host, "port": "80"}
     workload(cluster, resources={"way": {"type": "route", "params": params}})
     cluster.until(lambda: bool(cluster.object(routes)), "a route")
-    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
-    assert cluster.runtime_said("IngressPending")["reason"] == "RouteNotServed"
+    cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
+    assert cluster.runtime_condition("IngressPending")["reason"] == "RouteNotServed"
     KNOWN.add(host)
     parent = {
         "parentRef": {"name": "default"},
@@ -164,14 +158,14 @@ def test_a_route_is_published_when_its_gateway_serves_it_and_taken_back_when_not
     cluster.status(routes, {"parents": [parent]})
     cluster.status(f"{gateways}/default", {"conditions": [condition("Programmed")]})
     cluster.until_endpoint(f"https://{host}")
-    cluster.until_said("Ready", "True")
+    cluster.until_condition("Ready", "True")
     assert [(one["scope"], one.get("priority", 0)) for one in cluster.exposures()] == [
         ("Public", 100),
         ("ClusterLocal", 0),
     ]
     cluster.status(f"{gateways}/default", {"conditions": [condition("Programmed", "False")]})
     cluster.until_endpoint(local(cluster))
-    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+    cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")
 
 
 def test_a_dnsendpoint_that_is_not_ready_explains_why_there_is_no_answer(cluster: Kubernetes) -> None:
@@ -188,7 +182,7 @@ def test_a_dnsendpoint_that_is_not_ready_explains_why_there_is_no_answer(cluster
     cluster.status("core:services/public", {"loadBalancer": {"ingress": [{"hostname": host}]}})
 
     def explained() -> bool:
-        return "DNSEndpoint names: the server refuses the zone" in cluster.runtime_said("DNSNotReady")["message"]
+        return "DNSEndpoint names: the server refuses the zone" in cluster.runtime_condition("DNSNotReady")["message"]
 
     cluster.until(explained, "the record's own words")
-    cluster.until_said("RuntimeReady", "False", "NetworkUnavailable")
+    cluster.until_condition("RuntimeReady", "False", "NetworkUnavailable")

@@ -75,7 +75,7 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
         arguments = ["apply", "-f", str(tmp_path / "score.yaml"), "-n", space, "--kubeconfig", str(plane.kubeconfig)]
         applied = CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert applied.exit_code == 0, applied.output
-        cluster.until_said("Ready", "True", "Succeeded", "hello")
+        cluster.until_condition("Ready", "True", "Succeeded", "hello")
         endpoint = cluster.endpoint("hello")
         assert endpoint == f"http://hello.{space}.svc.cluster.local:80"
         code = f"import urllib.request as r; print(r.urlopen('{endpoint}/hi', timeout=5).read().decode())"
@@ -85,8 +85,8 @@ def test_a_score_file_becomes_an_endpoint_that_answers(machine: Machine, tmp_pat
         assert "hunter2" not in json.dumps([deployment, cluster.get("workloadplans", "hello")])
         cluster.until(lambda: top(cluster).get("reachable") is True, "it was tried, and answered")
         with killed_again_and_again("GREETING=from hello by hunter2"):
-            cluster.until_said("RuntimeReady", "False", "RuntimeDegraded", "hello")
+            cluster.until_condition("RuntimeReady", "False", "RuntimeDegraded", "hello")
             cluster.until(lambda: top(cluster).get("reachable") is False, "nobody answers")
         assert cluster.endpoint("hello") == endpoint
-        cluster.until_said("Ready", "True", "Succeeded", "hello", seconds=90)
+        cluster.until_condition("Ready", "True", "Succeeded", "hello", seconds=90)
         cluster.until(lambda: top(cluster).get("reachable") is True, "it answers again", seconds=60)

@@ -34,7 +34,7 @@ def embedded(directory: Path) -> Iterator[Kubectl]:
     with ClosedNetwork() as network:
         settings = dataclasses.replace(with_node("bridge"), host=network.node)
         with running_cluster(directory, settings) as running:
-            yield running.said
+            yield running.output
 
 
 @contextmanager
@@ -45,10 +45,10 @@ def real(_directory: Path) -> Iterator[Kubectl]:
 
 @pytest.fixture(params=[embedded, real], ids=["embedded", "real"])
 def kubectl(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kubectl]:
-    with request.param(tmp_path) as said:
-        said("create", "namespace", "shop")
-        eventually(lambda: "default" in said("get", "sa", "-n", "shop", "-o", "name"), "an account")
-        yield said
+    with request.param(tmp_path) as output:
+        output("create", "namespace", "shop")
+        eventually(lambda: "default" in output("get", "sa", "-n", "shop", "-o", "name"), "an account")
+        yield output
 
 
 def apply(kubectl: Kubectl, *documents: dict[str, Any]) -> None:

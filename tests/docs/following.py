@@ -60,11 +60,11 @@ def _followed(page: str, directory: Path, world: World) -> Iterator[tuple[Shell,
 def _here(step: Step, words: Words) -> Step:
     """With this machine's words in the place of the page's."""
 
-    def said(text: str) -> str:
+    def replaced(text: str) -> str:
         for theirs, ours in words.items():
             text = text.replace(theirs, ours)
         return text
 
     if isinstance(step, Save):
-        return Save(step.name, said(step.text), step.line)
-    return Command(said(step.text), tuple(said(line) for line in step.shown), step.line)
+        return Save(step.name, replaced(step.text), step.line)
+    return Command(replaced(step.text), tuple(replaced(line) for line in step.shown), step.line)

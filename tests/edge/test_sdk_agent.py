@@ -67,7 +67,7 @@ def test_the_agent_on_the_official_sdk_holds_and_releases_tunnels(edge: RunningE
     assert agent.stdin is not None
     assert agent.stdout is not None
 
-    def said(word: object) -> dict[str, object]:
+    def answer_to(word: object) -> dict[str, object]:
         assert agent.stdin is not None
         assert agent.stdout is not None
         agent.stdin.write(json.dumps(word) + "\n")
@@ -80,13 +80,13 @@ def test_the_agent_on_the_official_sdk_holds_and_releases_tunnels(edge: RunningE
 
     try:
         with service(says(b"through the SDK")) as upstream:
-            told = said({**edge.connection(), "upstream": upstream})
+            told = answer_to({**edge.connection(), "upstream": upstream})
             assert "ERR_NGROK_107" in str(told["wrong"])
             assert told["same"] is True
             assert "pool" in str(told["pooled"])
             with dial(str(told["url"])) as client:
                 assert read_all(client) == b"through the SDK"
-            assert said("release") == {"left": ["two"]}
+            assert answer_to("release") == {"left": ["two"]}
             gone = "the edge lets go of it"  # the SDK does not wait for its answer
             eventually(lambda: refused(str(told["url"])), gone)
     finally:

@@ -18,7 +18,7 @@ from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key
 from seamark_runtime.errors import Retry
 from tests.gateway.test_envoy import GATEWAY, PATIENCE, Scene, backend, text, with_envoy
-from tests.gateway.test_whole import Whole, whole
+from tests.gateway.whole import Whole, whole
 
 OTHER = Key("elsewhere", "web")
 

@@ -19,7 +19,7 @@ from seamark_runtime.api.gateway import Gateway, HTTPRoute
 from tests.gateway.bad_fields import policies
 from tests.gateway.test_envoy import certificate, text
 from tests.gateway.test_hostile_values import accepted
-from tests.gateway.test_whole import GROUP, Whole, whole
+from tests.gateway.whole import GROUP, Whole, whole
 
 MANY = 200
 TARGET = {"targetRefs": [{"group": GROUP, "kind": "Gateway", "name": "gateway"}]}
@@ -45,7 +45,7 @@ async def many_routes(scene: Whole) -> None:
 
 
 def accepts(scene: Whole) -> list[bool]:
-    return [scene.said(f"r{number}").get("status") == "True" for number in range(MANY)]
+    return [scene.condition(f"r{number}").get("status") == "True" for number in range(MANY)]
 
 
 class Load:
@@ -163,10 +163,10 @@ def test_a_route_that_envoy_refuses_is_taken_out_alone(monkeypatch: pytest.Monke
         await many_routes(scene)
         async with Load(scene) as load:
             scene.route("bad", matches=[{"path": {"type": "RegularExpression", "value": "/("}}])
-            await scene.until(lambda: scene.said("bad").get("status") == "False", "the route is told")
-            assert "missing )" in scene.said("bad")["message"]
+            await scene.until(lambda: scene.condition("bad").get("status") == "False", "the route is told")
+            assert "missing )" in scene.condition("bad")["message"]
             scene.edit(HTTPRoute, "bad", {"spec": {"rules": [{"matches": [{"path": {"value": "/mended"}}]}]}})
-            await scene.until(lambda: scene.said("bad").get("status") == "True", "mended, it is taken")
+            await scene.until(lambda: scene.condition("bad").get("status") == "True", "mended, it is taken")
         assert set(load.answers) == {200}
 
     whole(test)

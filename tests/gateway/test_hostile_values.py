@@ -12,7 +12,7 @@ from seamark_edge.dataplane.model import Target as To
 from seamark_edge.dataplane.protocol import Rejected, Served
 from seamark_runtime.api.gateway import HTTPRoute
 from tests.gateway.test_envoy import ORIGIN, Scene, text, with_envoy
-from tests.gateway.test_whole import GROUP, Whole, whole
+from tests.gateway.whole import GROUP, Whole, whole
 
 Json = dict[str, Any]
 
@@ -61,11 +61,11 @@ def test_rules_that_envoy_would_refuse_are_told_and_the_others_are_served() -> N
         change = {"type": "RequestHeaderModifier", "requestHeaderModifier": {"set": lines}}
         scene.route("bad", filters=[change], matches=[{"path": {"value": "/bad"}}])
         scene.route("good", matches=[{"path": {"value": "/good"}}])
-        await scene.until(lambda: scene.said("bad").get("status") == "False", "it is told")
-        assert "filters[0].requestHeaderModifier.set[0].value" in scene.said("bad")["message"]
+        await scene.until(lambda: scene.condition("bad").get("status") == "False", "it is told")
+        assert "filters[0].requestHeaderModifier.set[0].value" in scene.condition("bad")["message"]
         await scene.answers_so("/good", 200)
         scene.edit(HTTPRoute, "bad", {"spec": {"rules": [{"backendRefs": [{"name": "web", "port": 80}]}]}})
-        await scene.until(lambda: scene.said("bad").get("status") == "True", "mended, it is taken")
+        await scene.until(lambda: scene.condition("bad").get("status") == "True", "mended, it is taken")
 
     whole(test)
 

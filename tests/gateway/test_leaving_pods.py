@@ -12,7 +12,7 @@ from seamark.families.gateway.model.names import MANAGER, OWNER_NAME, OWNER_NAME
 from seamark.families.gateway.model.options import Options
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key
-from tests.gateway.test_whole import Whole, whole
+from tests.gateway.whole import Whole, whole
 
 NAMESPACE, PORT = "seamark-system", 18085
 NAME = child_name(Key("default", "gateway"))

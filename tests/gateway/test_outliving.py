@@ -32,7 +32,7 @@ from seamark_runtime.errors import Retry
 from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
 from tests.gateway.test_envoy import GATEWAY, Scene, backend, text
-from tests.gateway.test_whole import PATIENCE, Whole, prepare
+from tests.gateway.whole import PATIENCE, Whole, prepare
 from tests.simulation.gateway import KINDS
 
 COMMAND = "from seamark.cli.main import main; main()"

@@ -96,7 +96,7 @@ class Scene:
 
     @property
     def programmed(self) -> str:
-        return self.cluster.said("get", "gateway", "web", "-o", PROGRAMMED)
+        return self.cluster.output("get", "gateway", "web", "-o", PROGRAMMED)
 
 
 Story = Callable[[Scene], Awaitable[None]]
@@ -106,7 +106,7 @@ Story = Callable[[Scene], Awaitable[None]]
 def tell(tmp_path: Path) -> Callable[[Story], None]:
     async def story(scene: Scene, told: Story) -> None:
         async with backend("web") as port:
-            scene.cluster.said("apply", "-f", "-", stdin=OBJECTS.replace("PORT", str(port)))
+            scene.cluster.output("apply", "-f", "-", stdin=OBJECTS.replace("PORT", str(port)))
             await told(scene)
 
     def tell(told: Story) -> None:
@@ -115,7 +115,7 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
             tempfile.TemporaryDirectory() as home,  # a short path
         ):
             scene = Scene(Path(home), cluster)
-            cluster.said("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(definitions()))
+            cluster.output("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump_all(definitions()))
             try:
                 asyncio.run(story(scene, told))
             finally:

@@ -9,7 +9,7 @@ import aiohttp
 from seamark.api.kgateway import TrafficPolicy
 from seamark_runtime.api.gateway import Gateway, HTTPRoute
 from tests.gateway.test_hostile_values import accepted
-from tests.gateway.test_whole import GROUP, Whole, header, whole
+from tests.gateway.whole import GROUP, Whole, header, whole
 
 
 def attached(scene: Whole, name: str) -> str:
@@ -38,7 +38,7 @@ def test_a_policy_selects_listener_sets_by_label_and_is_attached_before_there_is
         assert accepted(scene, "chosen")["status"] == "True"
         rules = [{"backendRefs": [{"name": "web", "port": 80}]}]
         scene.apply("HTTPRoute", "r", {"parentRefs": [{"kind": "ListenerSet", "name": "team"}], "rules": rules})
-        await scene.until(lambda: scene.said("r").get("status") == "True", "the route is accepted")
+        await scene.until(lambda: scene.condition("r").get("status") == "True", "the route is accepted")
         assert await answered(scene) == "red"
 
     whole(test)
@@ -66,13 +66,13 @@ def test_a_condition_that_another_writer_sets_in_our_entry_is_kept() -> None:
     async def test(scene: Whole) -> None:
         await scene.served()
         scene.route("r")
-        await scene.until(lambda: scene.said("r").get("status") == "True", "the route is accepted")
+        await scene.until(lambda: scene.condition("r").get("status") == "True", "the route is accepted")
         [entry] = scene.get(HTTPRoute, "r")["status"]["parents"]
         entry["conditions"].append(audited)
         scene.edit_status(HTTPRoute, "r", {"status": {"parents": [entry]}})
         rule = {"matches": [{"path": {"value": "/new"}}], "backendRefs": [{"name": "web", "port": 80}]}
         scene.edit(HTTPRoute, "r", {"spec": {"rules": [rule]}})
-        await scene.until(lambda: scene.said("r").get("observedGeneration") == 2, "the change is judged")
-        assert scene.said("r", "example.com/Audited") == audited
+        await scene.until(lambda: scene.condition("r").get("observedGeneration") == 2, "the change is judged")
+        assert scene.condition("r", "example.com/Audited") == audited
 
     whole(test)

@@ -24,7 +24,7 @@ from seamark_runtime.operator import Operator, World
 from seamark_runtime.settings import Settings
 from seamark_runtime.transport import Answer, HttpRequest, NoAnswerError, Stream
 from tests.gateway.test_envoy import backend, envoys
-from tests.gateway.test_whole import PATIENCE, Whole, prepare
+from tests.gateway.whole import PATIENCE, Whole, prepare
 from tests.simulation.gateway import KINDS
 
 SETTINGS = Settings(
@@ -135,7 +135,7 @@ def test_no_client_is_refused_while_the_lease_is_lost_and_regained() -> None:
         await asyncio.sleep(OUTAGE)
         at.scene.route("later", matches=[{"path": {"value": "/later"}}])
         await at.regain()
-        await at.scene.until(lambda: at.scene.said("later").get("status") == "True", "the new route is accepted")
+        await at.scene.until(lambda: at.scene.condition("later").get("status") == "True", "the new route is accepted")
         await at.scene.answers_so("/later", 200)
         await at.scene.served()
         client.cancel()

@@ -4,158 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
-import random
 import signal
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import aiohttp
 
 from seamark.api.gatewaypolicies import BackendTLSPolicy
-from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
 from seamark.families.gateway.model.options import Options
-from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.dataplane.envoy import binary
-from seamark_edge.dataplane.envoy.local import LocalEnvoys
 from seamark_edge.dataplane.envoy.probe import DEADLINE
 from seamark_runtime.api.core import Service
-from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.gateway import Gateway, GatewayClass, HTTPRoute
-from seamark_runtime.clock import SystemClock
-from seamark_runtime.operator import Operator, World
-from seamark_runtime.settings import Settings
-from seamark_runtime.transport import Answer, HttpRequest
-from seamark_runtime.untrusted.names import ApiPath
-from tests.gateway.test_envoy import backend, certificate, envoys, text
-from tests.simulation.gateway import KINDS
-
-PATIENCE = 60.0
-READY = "seamark.dev/BackendsReady"
-GROUP = "gateway.networking.k8s.io"
-Json = dict[str, Any]
-
-
-@dataclass
-class Whole:
-    store: Store
-    port: int  # of the backend
-
-    def apply(self, kind: str, name: str, spec: Json | None = None, **fields: Any) -> None:
-        version = {"Service": "v1", "Secret": "v1", "ConfigMap": "v1", "EndpointSlice": "discovery.k8s.io/v1"}.get(
-            kind, f"{GROUP}/v1"
-        )
-        version = "gateway.kgateway.dev/v1alpha1" if kind == "TrafficPolicy" else version
-        metadata = {"name": name, **({} if kind == "GatewayClass" else {"namespace": "default"})}
-        metadata.update(fields.pop("metadata", {}))
-        body = {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
-        self.store.create(body if spec is None else {**body, "spec": spec})
-
-    def edit(self, kind: type[Any], name: str, patch: Json) -> None:
-        self._patch(kind.RESOURCE.path("default", name), patch)
-
-    def edit_status(self, kind: type[Any], name: str, patch: Json) -> None:
-        self._patch(kind.RESOURCE.path("default", name, "status"), patch)
-
-    def _patch(self, path: ApiPath, patch: Json) -> None:
-        body, media = json.dumps(patch).encode(), "application/merge-patch+json"
-        answer = self.store.handle(HttpRequest("PATCH", path, body=body, content_type=media))
-        assert isinstance(answer, Answer)
-        assert answer.status == 200, answer.body
-
-    def route(self, name: str, **rule: Any) -> None:
-        rules = [{"backendRefs": [{"name": "web", "port": 80}], **rule}]
-        self.apply("HTTPRoute", name, {"parentRefs": [{"name": "gateway"}], "rules": rules})
-
-    def get(self, kind: type[Any], name: str) -> Json:
-        return self.store.get(str(kind.RESOURCE), "default", name) or {}
-
-    def gateway(self, type_: str = "Programmed") -> Json:
-        return _conditions((self.get(Gateway, "gateway").get("status") or {}).get("conditions")).get(type_, {})
-
-    def listener(self, type_: str) -> Json:
-        listeners = (self.get(Gateway, "gateway").get("status") or {}).get("listeners") or [{}]
-        return _conditions(listeners[0].get("conditions")).get(type_, {})
-
-    def said(self, name: str, type_: str = "Accepted") -> Json:
-        parents = (self.get(HTTPRoute, name).get("status") or {}).get("parents") or [{}]
-        return _conditions(parents[0].get("conditions")).get(type_, {})
-
-    @property
-    def address(self) -> str:
-        return str(self.get(Gateway, "gateway")["status"]["addresses"][0]["value"])
-
-    async def until(self, condition: Callable[[], bool], what: str) -> None:
-        deadline = asyncio.get_running_loop().time() + PATIENCE
-        while not condition():
-            assert asyncio.get_running_loop().time() < deadline, f"{what}; {self.get(Gateway, 'gateway').get('status')}"
-            await asyncio.sleep(0.05)
-
-    async def served(self) -> None:
-        await self.until(lambda: self.gateway().get("status") == "True", "the gateway is programmed")
-
-    async def answers(self, path: str, **headers: str) -> tuple[int, str]:
-        async with aiohttp.ClientSession(headers=headers) as session:
-            return await text(session, f"http://{self.address}:8080{path}")
-
-    async def answers_so(self, path: str, status: int) -> None:
-        deadline = asyncio.get_running_loop().time() + PATIENCE
-        while (await self.answers(path))[0] != status:
-            assert asyncio.get_running_loop().time() < deadline, f"{path} does not answer {status}"
-            await asyncio.sleep(0.05)
-
-
-def _conditions(found: Any) -> dict[str, Json]:
-    return {one["type"]: one for one in found or ()}
-
-
-def whole(
-    test: Callable[[Whole], Awaitable[None]],
-    *,
-    envoy: bool | Path = True,
-    listener: Json | None = None,
-    former_namespace: str = "",
-) -> None:
-    async def story() -> None:
-        store = Store(clock=SystemClock(), chance=Random(1))
-        for kind in KINDS:
-            store.create(CRD(kind=kind).manifest())
-        store.create(TRAFFIC_POLICY.manifest())
-        addresses = (f"127.0.{random.randint(100, 250)}.0/24",)
-        options = Options(addresses=addresses, counting=0.1, former_namespace=former_namespace)
-        program = envoy if isinstance(envoy, Path) else binary.install() if envoy else None
-        declared = controllers(options, LocalEnvoys(program))
-        settings = Settings(leader_election=False, health_address="", stop_grace=0, single_reads=1)
-        operator = Operator(World(EmbeddedTransport(store), SystemClock(), Random(1)), declared, settings)
-        running = asyncio.ensure_future(operator.run())
-        try:
-            async with backend("web") as port:
-                scene = Whole(store, port)
-                prepare(scene, listener or {"name": "http", "port": 8080, "protocol": "HTTP"})
-                await test(scene)
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-
-    asyncio.run(story())
-
-
-def prepare(scene: Whole, listener: Json) -> None:
-    scene.apply("Service", "web", {"ports": [{"port": 80}]})
-    scene.apply(
-        "EndpointSlice",
-        "web",
-        metadata={"labels": {"kubernetes.io/service-name": "web"}},
-        addressType="IPv4",
-        endpoints=[{"addresses": ["127.0.0.1"]}],
-        ports=[{"port": scene.port}],
-    )
-    scene.apply("Gateway", "gateway", {"gatewayClassName": "kgateway", "listeners": [listener]})
+from tests.gateway.test_envoy import certificate, envoys, text
+from tests.gateway.whole import GROUP, READY, Whole, conditions, header, whole
 
 
 def test_the_class_is_there_by_default_and_a_route_is_served() -> None:
@@ -175,17 +38,17 @@ def test_a_regex_that_only_envoy_refuses_is_told_in_its_words_and_the_others_are
         await scene.served()
         await scene.answers_so("/", 200)
         scene.route("bad", matches=[{"path": {"type": "RegularExpression", "value": "/(?=x).*"}}])
-        await scene.until(lambda: scene.said("bad").get("status") == "False", "the invalid route reports it")
-        assert scene.said("bad")["reason"] == "UnsupportedValue"
-        assert "invalid perl operator" in scene.said("bad")["message"]
-        assert scene.said("good")["status"] == "True"
+        await scene.until(lambda: scene.condition("bad").get("status") == "False", "the invalid route reports it")
+        assert scene.condition("bad")["reason"] == "UnsupportedValue"
+        assert "invalid perl operator" in scene.condition("bad")["message"]
+        assert scene.condition("good")["status"] == "True"
         assert await scene.answers("/") == (200, "web")
         await scene.served()
         scene.route("later", matches=[{"path": {"value": "/later"}}])
-        await scene.until(lambda: scene.said("later").get("status") == "True", "who comes later is taken")
+        await scene.until(lambda: scene.condition("later").get("status") == "True", "who comes later is taken")
         await scene.answers_so("/later", 200)
         scene.edit(HTTPRoute, "bad", {"spec": {"rules": [{"matches": [{"path": {"value": "/mended"}}]}]}})
-        await scene.until(lambda: scene.said("bad").get("status") == "True", "mended, it is taken")
+        await scene.until(lambda: scene.condition("bad").get("status") == "True", "mended, it is taken")
 
     whole(test)
 
@@ -198,7 +61,7 @@ def test_a_route_with_64_kb_of_matches_is_served() -> None:
         scene.route("short", matches=[{"path": {"value": "/short"}}])
         await scene.answers_so("/short", 200)
         assert (await scene.answers(matches[63]["path"]["value"]))[0] == 200
-        await scene.until(lambda: scene.said("long").get("status") == "True", "its status is written")
+        await scene.until(lambda: scene.condition("long").get("status") == "True", "its status is written")
 
     whole(test)
 
@@ -241,7 +104,7 @@ def test_without_an_envoy_nothing_is_said_to_be_programmed() -> None:
         await scene.until(lambda: scene.gateway().get("status") == "False", "it is told")
         assert "There is no Envoy on this machine" in scene.gateway()["message"]
         scene.route("hello")
-        await scene.until(lambda: scene.said("hello").get("status") == "True", "its routes are judged all the same")
+        await scene.until(lambda: scene.condition("hello").get("status") == "True", "its routes are judged")
 
     whole(test, envoy=False)
 
@@ -254,7 +117,7 @@ def test_a_backend_of_a_forbidden_namespace_answers_500_and_the_other_rule_is_se
         scene.route("yes", matches=[{"path": {"value": "/yes"}}])
         await scene.answers_so("/yes", 200)
         await scene.answers_so("/no", 500)
-        assert scene.said("no", "ResolvedRefs")["reason"] == "RefNotPermitted"
+        assert scene.condition("no", "ResolvedRefs")["reason"] == "RefNotPermitted"
 
     whole(test)
 
@@ -288,7 +151,7 @@ def test_a_backend_tls_policy_for_a_port_that_is_missing_reports_it_until_the_po
         async def reported(status: str, reason: str) -> None:
             def found() -> list[str | None]:
                 ancestors = (scene.get(BackendTLSPolicy, "tls").get("status") or {}).get("ancestors") or [{}]
-                accepted = _conditions(ancestors[0].get("conditions")).get("Accepted", {})
+                accepted = conditions(ancestors[0].get("conditions")).get("Accepted", {})
                 return [accepted.get("status"), accepted.get("reason")]
 
             await scene.until(lambda: found() == [status, reason], f"{status} {reason}")
@@ -323,17 +186,13 @@ def test_a_route_changed_two_hundred_times_under_load_loses_no_request() -> None
             rule = {"matches": added, "filters": [change], "backendRefs": [{"name": "web", "port": 80}]}
             scene.edit(HTTPRoute, "hello", {"spec": {"rules": [rule]}})
             await asyncio.sleep(0.02)
-        await scene.until(lambda: scene.said("hello").get("observedGeneration") == 201, "the last change is judged")
+        await scene.until(lambda: scene.condition("hello").get("observedGeneration") == 201, "the last is judged")
         done.set()
         await asyncio.gather(*clients)
         assert set(answers) == {200}, answers
         assert sum(answers.values()) > 200
 
     whole(test)
-
-
-def header(name: str, value: object) -> Json:
-    return {"name": name, "value": str(value)}
 
 
 def test_an_envoy_that_dies_is_told_and_so_is_its_coming_back() -> None:
@@ -380,7 +239,9 @@ def test_a_route_tells_whether_its_backends_accept_connections() -> None:
         async def reported(status: str, reason: str) -> float:
             began = asyncio.get_running_loop().time()
             await scene.until(
-                lambda: [scene.said("hello", READY).get(name) for name in ("status", "reason")] == [status, reason],
+                lambda: (
+                    [scene.condition("hello", READY).get(name) for name in ("status", "reason")] == [status, reason]
+                ),
                 f"{status} {reason}",
             )
             return asyncio.get_running_loop().time() - began
@@ -388,12 +249,12 @@ def test_a_route_tells_whether_its_backends_accept_connections() -> None:
         await reported("True", "BackendsReady")
         scene.edit(EndpointSlice, "web", {"ports": [{"port": 1}]})  # the target port is wrong
         assert await reported("False", "EndpointsRefuse") < 2
-        assert "port 80" in scene.said("hello", READY)["message"]
+        assert "port 80" in scene.condition("hello", READY)["message"]
         scene.edit(EndpointSlice, "web", {"endpoints": None})
         assert await reported("False", "NoReadyEndpoint") < 2
         mended = {"endpoints": [{"addresses": ["127.0.0.1"]}], "ports": [{"port": scene.port}]}
         scene.edit(EndpointSlice, "web", mended)
         await reported("True", "BackendsReady")
-        assert scene.said("hello")["status"] == "True"
+        assert scene.condition("hello")["status"] == "True"
 
     whole(test)

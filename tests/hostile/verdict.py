@@ -95,7 +95,7 @@ def conditions(status: Any) -> Iterator[Json]:
             yield from conditions(value)
 
 
-def said(status: Any, generation: int) -> list[Json]:
+def written(status: Any, generation: int) -> list[Json]:
     """Conditions that a controller has written about this generation."""
     return [
         one
@@ -117,12 +117,12 @@ def phase(status: Any, generation: int) -> str:
 
 
 def spoken(status: Any, generation: int) -> bool:
-    return bool(said(status, generation) or phase(status, generation))
+    return bool(written(status, generation) or phase(status, generation))
 
 
 def good(status: Any, generation: int) -> bool:
     """Every condition is positive."""
-    found = said(status, generation)
+    found = written(status, generation)
     if not found:
         return phase(status, generation) in GOOD_PHASES
     return all(one.get("status") == ("False" if one["type"] in NEGATIVE else "True") for one in found)
@@ -130,7 +130,7 @@ def good(status: Any, generation: int) -> bool:
 
 def decided(status: Any, generation: int) -> bool:
     """No condition is Unknown any more."""
-    return spoken(status, generation) and all(one.get("status") != "Unknown" for one in said(status, generation))
+    return spoken(status, generation) and all(one.get("status") != "Unknown" for one in written(status, generation))
 
 
 def not_ours(kind: str, path: Path) -> str:

@@ -25,7 +25,8 @@ from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 ENDPOINTS = "dnsendpoints.externaldns.k8s.io"
 NAMESPACE = "default"
@@ -239,7 +240,7 @@ class DnsScenario:
             if "deletionTimestamp" in obj["metadata"]:
                 return f"{obj['metadata']['name']} is still being deleted"
             wanted = self._expected(world, obj)
-            if words := said_wrongly(obj, wanted):
+            if words := wrong_status(obj, wanted):
                 return f"{obj['metadata']['name']}: {words}"
             if "True" in wanted[0] and obj["spec"]["endpoints"][0]["dnsName"] != DENIED:
                 expected |= {record.name: record for record in desired(obj["spec"])}
@@ -313,7 +314,7 @@ def desired(spec: Any) -> list[Record]:
     return [Record(one["dnsName"], one["recordType"], tuple(one["targets"])) for one in spec["endpoints"]]
 
 
-def said_wrongly(obj: Any, expected: tuple[str, str]) -> str:
+def wrong_status(obj: Any, expected: tuple[str, str]) -> str:
     conditions, generation = conditions_of(obj), obj["metadata"]["generation"]
     for name, status in zip(("Accepted", "Ready"), expected, strict=True):
         condition = conditions.get(name)

@@ -39,7 +39,8 @@ from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 NAMESPACE = "default"
 GROUP = "gateway.networking.k8s.io"

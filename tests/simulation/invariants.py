@@ -14,7 +14,8 @@ from tests.simulation.scenario import Violation
 from tests.status_rules import State
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 NEVER = status_rules.NEVER
 MOST_TRIES = 120  # of one request, over all faults of a schedule

@@ -16,7 +16,8 @@ from seamark_runtime.api.crd import CRD
 from seamark_runtime.controller import Declaration
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 
 class Violation(AssertionError):

@@ -38,7 +38,8 @@ from tests.simulation.workloads import (
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 PAUSE, LATE = 0.03, 20.0  # seconds after which the runtime answers
 

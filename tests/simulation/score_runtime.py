@@ -47,7 +47,8 @@ from tests.simulation.workloads import (
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 PODS = "pods"
 PACE = Pace(probe=10.0)

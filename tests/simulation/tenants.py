@@ -163,7 +163,7 @@ class Tenants:
                 self._patch(f"{ROOT}/{name}", {"spec": {"text": f"t{number}"}})
             await asyncio.sleep(IN_TIME)
             for name in (GOOD, KEPT):
-                self._is_said(name, f"the text is t{number}")
+                self._is_reported(name, f"the text is t{number}")
         if self._fought > MOST_WRITES:
             raise Violation("no write storm", f"{self._fought} writes of a status that another overwrites")
         forged = self.store.get("configmaps", ELSEWHERE, "forged")
@@ -173,7 +173,7 @@ class Tenants:
         self._is_told(KEPT, "DeleteRefused", REFUSAL)
         check_purity(self.impure)
 
-    def _is_said(self, name: str, message: str) -> None:
+    def _is_reported(self, name: str, message: str) -> None:
         obj = self.store.get(GREETINGS, NAMESPACE, name)
         assert obj is not None
         found = [one for one in obj["status"]["conditions"] if one["type"] == "Published"]

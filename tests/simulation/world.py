@@ -6,9 +6,8 @@ import asyncio
 import json
 import traceback
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from tests.simulation.faults import RESTORES, Fault, Plan
 from tests.simulation.invariants import OwnWrites
 from tests.simulation.scenario import Violation
 from tests.simulation.transport import Link
+from tests.simulation.writes import Write
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Scenario
@@ -47,50 +47,6 @@ SETTINGS = Settings(
     single_reads=200_000,
     health_address="",
 )
-
-
-@dataclass(frozen=True)
-class Write:
-    """One write that reached the store (or was refused on the way)."""
-
-    time: float
-    number: int
-    method: str
-    path: str
-    body: bytes
-    code: int
-    answer: Mapping[str, Any]
-    fault: Fault | None
-    life: int  # which of the operator's processes wrote it
-    manager: str = ""  # in whose name: a status may have several writers
-
-    @property
-    def is_status(self) -> bool:
-        return self.path.endswith("/status")
-
-    @property
-    def target(self) -> tuple[str, str]:
-        """What is done to which object: what is made is named in the body."""
-        name = json.loads(self.body)["metadata"]["name"] if self.method == "POST" else ""
-        return self.method, f"{self.path}/{name}?{self.manager}"
-
-    @property
-    def object_path(self) -> str:
-        return self.target[1].removesuffix("/").removesuffix("/status")
-
-    @property
-    def took_effect(self) -> bool:
-        return self.code < 300
-
-    def line(self) -> bytes:
-        return b"%.6f %d %s %s %d %s" % (
-            self.time,
-            self.number,
-            self.method.encode(),
-            self.path.encode(),
-            self.code,
-            self.body,
-        )
 
 
 class SimClock:

@@ -109,7 +109,7 @@ class Soak:
             listed = crowd.listed() or {}
             for name in sorted(self.wanted[mark]):
                 obj = listed.get(name)
-                if obj is None or not crowd.said(obj) or not crowd.true(obj):
+                if obj is None or not crowd.reports_ready(obj) or not crowd.true(obj):
                     words = json.dumps((obj or {}).get("status"))
                     missing.append(f"{crowd.kind.kind} {name}: {words}")
         return missing

@@ -42,7 +42,7 @@ class Crowd:
     def spec(self, name: str, number: int) -> Json:
         raise NotImplementedError
 
-    def said(self, obj: Json) -> bool:
+    def reports_ready(self, obj: Json) -> bool:
         return condition(obj.get("status") or {}, "Ready", obj) == "True"
 
     def true(self, obj: Json) -> bool:

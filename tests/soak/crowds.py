@@ -94,8 +94,8 @@ class Balancers(Crowd):
             one["endpoints"] = [each for each in ends["items"] if uid in owners(each)]
         return mine
 
-    def said(self, obj: Json) -> bool:
-        ready = [super(Balancers, self).said(each) for each in obj["endpoints"]]
+    def reports_ready(self, obj: Json) -> bool:
+        ready = [super(Balancers, self).reports_ready(each) for each in obj["endpoints"]]
         status = obj.get("status") or {}
         assigned = [one["status"] for one in status.get("conditions") or () if one["type"].endswith("/AddressAssigned")]
         return bool(ready) and all(ready) and assigned == ["True"] and bool(place(obj))
@@ -207,7 +207,7 @@ class Routes(Crowd):
         rule = {"backendRefs": [{"name": "echo", "port": 80, "weight": 1 + number % 5}]}
         return {"parentRefs": [{"name": "gateway"}], "hostnames": [f"{name}.example.com"], "rules": [rule]}
 
-    def said(self, obj: Json) -> bool:
+    def reports_ready(self, obj: Json) -> bool:
         gateway = self._gateway()
         parents = (obj.get("status") or {}).get("parents") or ()
         good = [condition(one, kind, obj) == "True" for one in parents for kind in ("Accepted", "ResolvedRefs")]

@@ -55,7 +55,7 @@ class Oracle:
         for name in self._known[mark] - set(listed):
             self.doubts.forget(name)
         self._known[mark] = set(listed)
-        said = [one for one in listed.values() if _stays(one) and crowd.said(one)]
+        said = [one for one in listed.values() if _stays(one) and crowd.reports_ready(one)]
         true = 0
         for name, obj in listed.items():
             believed = obj in said

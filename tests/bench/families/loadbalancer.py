@@ -28,7 +28,7 @@ NEW_YEAR = "2026-01-01T00:00:00Z"
 ADDRESS = "192.0.2.1"
 
 
-def said(*rows: tuple[str, str], generation: int | None = None) -> list[dict[str, Any]]:
+def conditions(*rows: tuple[str, str], generation: int | None = None) -> list[dict[str, Any]]:
     observed = {} if generation is None else {"observedGeneration": generation}
     return [
         {"type": kind, "status": "True", "reason": reason, "message": "so it is", "lastTransitionTime": NEW_YEAR}
@@ -93,12 +93,14 @@ class LoadBalancerScenario:
 
     def _status(self, made: Made, kind: type[Object]) -> dict[str, Any]:
         if kind is Service:
-            rows = said(("k8s.ngrok.com/Accepted", "Accepted"), ("k8s.ngrok.com/AddressAssigned", "AddressAssigned"))
+            rows = conditions(
+                ("k8s.ngrok.com/Accepted", "Accepted"), ("k8s.ngrok.com/AddressAssigned", "AddressAssigned")
+            )
             ingress = [{"ip": ADDRESS, "ipMode": "Proxy", "ports": [{"port": 20000, "protocol": "TCP"}]}]
             status: dict[str, Any] = {"conditions": rows, "loadBalancer": {"ingress": ingress}}
         else:
             names = ("EndpointCreated", "TrafficPolicyApplied", "DomainReady", "Ready")
-            rows = said(*((name, name) for name in names), generation=made.generation)
+            rows = conditions(*((name, name) for name in names), generation=made.generation)
             status = {"conditions": rows, "observedGeneration": made.generation, "trafficPolicy": "none"}
         return {
             "apiVersion": kind.RESOURCE.api_version,

@@ -85,7 +85,7 @@ class ScoreScenario:
         yield status(WorkloadExposure, made, "played", published)
         mirrored = {"endpoint": url, "conditions": [condition(made, "RuntimeReady", "True")]}
         yield status(Workload, made, "score-mirror", mirrored)
-        yield status(Workload, made, "score-orchestrator", {"conditions": said(made)})
+        yield status(Workload, made, "score-orchestrator", {"conditions": conditions_of(made)})
 
     def done(self, obj: Workload) -> bool:
         status = obj.status
@@ -122,7 +122,7 @@ def status(kind: type[Object], made: Made, manager: str, said: dict[str, Any]) -
     return Write("PATCH", f"{path}?fieldManager={manager}&force=true", body, APPLY_PATCH)
 
 
-def said(made: Made) -> list[dict[str, Any]]:
+def conditions_of(made: Made) -> list[dict[str, Any]]:
     return [
         condition(made, "Ready", "True"),
         condition(made, "InputsValid", "True"),

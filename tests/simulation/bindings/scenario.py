@@ -21,7 +21,8 @@ from tests.simulation.scenario import Step
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 RESTARTED = 60.0  # seconds from a restore to the operator's restart by the administrator
 OPTIONS = Options(namespace=HOME, poll=60.0, probe_every=120.0, probe_limit=10.0, shelf_life=3600.0, gone_grace=0.0)

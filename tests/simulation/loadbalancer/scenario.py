@@ -49,7 +49,8 @@ from tests.simulation.scenario import Step, Violation
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 CUSTOM, FIXED = "app.example.com", "edge.example:29000"
 TIMING = Intervals(

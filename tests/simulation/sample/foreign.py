@@ -12,7 +12,7 @@ from tests.simulation.sample.truth import OURS
 from tests.simulation.scenario import Violation
 
 if TYPE_CHECKING:
-    from tests.simulation.world import Write
+    from tests.simulation.writes import Write
 
 FINALIZER = "sample.seamark.dev/board"
 ANNOTATION = "sample.seamark.dev/posted-on"

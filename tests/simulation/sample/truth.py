@@ -14,7 +14,8 @@ from tests.simulation.scenario import Violation
 
 if TYPE_CHECKING:
     from seamark_cluster.embedded.machinery.revisions import Event
-    from tests.simulation.world import World, Write
+    from tests.simulation.world import World
+    from tests.simulation.writes import Write
 
 WATCH_IDLE = 4000.0  # seconds for which a watch without events is trusted in the simulator
 SEEN_LATELY = 60.0  # seconds for which an answer of the API server is evidence enough: a pass, its faults, its retries

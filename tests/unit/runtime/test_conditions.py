@@ -29,7 +29,7 @@ KNOWN = ConditionType("Known", meaning="It was seen", reasons={"On": "x", "Askin
 T1, T2 = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"
 
 
-def said(judged: Condition, *, generation: int = 1, time: str = T1) -> Condition:
+def stamped(judged: Condition, *, generation: int = 1, time: str = T1) -> Condition:
     (one,) = Stamp(generation, time).on((judged,), ())
     return one
 
@@ -57,16 +57,16 @@ def test_a_message_longer_than_the_api_allows_is_cut_visibly() -> None:
 
 
 def test_a_stamp_adds_the_generation_and_the_time() -> None:
-    condition = said(LIT.true("On"), generation=7)
+    condition = stamped(LIT.true("On"), generation=7)
     assert (condition.observed_generation, condition.last_transition_time) == (7, T1)
 
 
 def test_the_transition_time_moves_on_a_flip() -> None:
-    assert restamped(LIT.false("Off", "x"), said(LIT.true("On"))).last_transition_time == T2
+    assert restamped(LIT.false("Off", "x"), stamped(LIT.true("On"))).last_transition_time == T2
 
 
 def test_the_transition_time_stays_while_reason_message_and_generation_change() -> None:
-    after = restamped(LIT.false("Asking", "new words"), said(LIT.false("Off", "x")), generation=2)
+    after = restamped(LIT.false("Asking", "new words"), stamped(LIT.false("Off", "x")), generation=2)
     assert (after.last_transition_time, after.observed_generation, after.reason) == (T1, 2, "Asking")
 
 
@@ -76,24 +76,24 @@ def test_the_first_statement_of_a_crd_gives_way_to_a_real_time() -> None:
 
 
 def test_while_nobody_has_answered_what_was_said_of_this_generation_stands() -> None:
-    before = said(LIT.true("On", "it shines"))
+    before = stamped(LIT.true("On", "it shines"))
     stamp = Stamp(1, T2)
     assert stamp.on((LIT.not_yet("Asking", "?"),), (before,)) == (before,)
     assert stamp.kept == ["Lit"]
 
 
 def test_what_was_said_of_an_older_generation_does_not_stand() -> None:
-    after = restamped(LIT.not_yet("Asking", "?"), said(LIT.true("On"), generation=1), generation=2)
+    after = restamped(LIT.not_yet("Asking", "?"), stamped(LIT.true("On"), generation=1), generation=2)
     assert (after.status, after.observed_generation, after.last_transition_time) == ("Unknown", 2, T2)
     assert type(after) is Condition
 
 
 def test_nothing_unverified_stands_after_the_shelf_life() -> None:
-    assert restamped(LIT.not_yet("Asking", "?"), said(LIT.true("On")), stands=False).status == "Unknown"
+    assert restamped(LIT.not_yet("Asking", "?"), stamped(LIT.true("On")), stands=False).status == "Unknown"
 
 
 def test_an_older_unknown_gives_way_to_the_newer_words() -> None:
-    after = restamped(LIT.not_yet("Asking", "?"), said(LIT.unknown("Off", "x")))
+    after = restamped(LIT.not_yet("Asking", "?"), stamped(LIT.unknown("Off", "x")))
     assert (after.reason, after.last_transition_time) == ("Asking", T1)
 
 
@@ -119,14 +119,14 @@ def test_a_summary_of_what_is_awaited_is_awaited() -> None:
 def test_an_unknown_that_is_a_finding_outweighs_one_that_is_awaited() -> None:
     # Else Ready would stay True, as awaited, while it is known that a part is not.
     ready = READY.worst_of(WARM.not_yet("Asking", "?"), LIT.unknown("Off", "dark"), otherwise=("Ready", ""))
-    after = restamped(ready, said(READY.true("Ready")))
+    after = restamped(ready, stamped(READY.true("Ready")))
     assert (after.status, after.reason) == ("Unknown", "Off")
 
 
 def test_a_summary_of_words_that_stand_is_made_of_those_words() -> None:
     lit, warm = LIT.true("On"), WARM.not_yet("Asking", "?")
     ready = READY.worst_of(lit, warm, otherwise=("Ready", "fine"))
-    before = (said(LIT.false("Off", "dark")), said(WARM.true("Hot")), said(READY.false("Pending", "dark")))
+    before = (stamped(LIT.false("Off", "dark")), stamped(WARM.true("Hot")), stamped(READY.false("Pending", "dark")))
     after = Stamp(1, T2).on((lit, warm, ready), before)
     assert [(c.type, c.status, c.reason) for c in after] == [
         ("Lit", "True", "On"),
@@ -138,7 +138,7 @@ def test_a_summary_of_words_that_stand_is_made_of_those_words() -> None:
 
 def test_a_summary_of_nothing_but_standing_words_stands_itself() -> None:
     lit, warm = LIT.true("On"), WARM.not_yet("Asking", "?")
-    before = (said(LIT.true("On")), said(WARM.true("Hot")), said(READY.true("Ready", "fine")))
+    before = (stamped(LIT.true("On")), stamped(WARM.true("Hot")), stamped(READY.true("Ready", "fine")))
     ready = READY.worst_of(lit, warm, otherwise=("Ready", "fine"))
     assert Stamp(1, T2).on((lit, warm, ready), before) == before
     after = Stamp(1, T2, awaiting_stands=False).on((lit, warm, ready), before)
@@ -167,14 +167,14 @@ def test_through_any_history_the_summary_is_as_bad_as_the_worst_that_is_said(his
 
 
 def test_flips_are_pairs_of_different_status_and_new_conditions_have_no_past() -> None:
-    old: ConditionMap = {("", "Lit"): said(LIT.true("On")), ("", "Warm"): said(WARM.true("Hot"))}
-    new: ConditionMap = {**old, ("", "Lit"): said(LIT.false("Off", "")), ("entry", "Lit"): said(LIT.true("On"))}
+    old: ConditionMap = {("", "Lit"): stamped(LIT.true("On")), ("", "Warm"): stamped(WARM.true("Hot"))}
+    new: ConditionMap = {**old, ("", "Lit"): stamped(LIT.false("Off", "")), ("entry", "Lit"): stamped(LIT.true("On"))}
     assert flips(old, new) == [(old["", "Lit"], new["", "Lit"]), (None, new["entry", "Lit"])]
 
 
 def test_what_was_true_and_is_so_no_more_for_the_same_generation_would_be_a_lie_meanwhile() -> None:
-    true, false = said(LIT.true("On")), said(LIT.false("Off", ""))
-    newer = said(LIT.unknown("Off", ""), generation=2)
+    true, false = stamped(LIT.true("On")), stamped(LIT.false("Off", ""))
+    newer = stamped(LIT.unknown("Off", ""), generation=2)
     assert still_true({("", "Lit"): true}, {("", "Lit"): true})
     assert not still_true({("", "Lit"): true}, {("", "Lit"): false})
     assert not still_true({("", "Lit"): true}, {})
@@ -213,7 +213,7 @@ def test_through_any_history_times_move_with_flips_alone(history: list[tuple[Con
 
 
 def test_a_stamped_condition_is_legal_on_the_wire() -> None:
-    wire = msgspec.to_builtins(said(LIT.true("On")))
+    wire = msgspec.to_builtins(stamped(LIT.true("On")))
     assert wire == {
         "type": "Lit",
         "status": "True",
@@ -229,32 +229,32 @@ def test_a_stamped_condition_is_legal_on_the_wire() -> None:
 
 
 def test_what_cant_be_verified_says_since_when_and_why() -> None:
-    condition = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    condition = restamped(KNOWN.unverified("It was not seen", "refused"), stamped(KNOWN.true("On")), stands=False)
     assert (condition.status, condition.reason, condition.last_transition_time) == ("Unknown", "NotVerified", T2)
     assert condition.message == f"It was not seen since {T2}: refused"
 
 
 def test_its_message_stays_whatever_the_error_of_a_retry() -> None:
-    first = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    first = restamped(KNOWN.unverified("It was not seen", "refused"), stamped(KNOWN.true("On")), stands=False)
     for again in (KNOWN.unverified("It was not seen", "timeout"), KNOWN.unverified("It was not seen", at_once=True)):
         assert Stamp(1, "2026-01-01T00:00:09Z", awaiting_stands=False).on((again,), (first,)) == (first,)
 
 
 def test_after_a_restart_it_stays_until_there_is_an_answer() -> None:
-    first = restamped(KNOWN.unverified("It was not seen", "refused"), said(KNOWN.true("On")), stands=False)
+    first = restamped(KNOWN.unverified("It was not seen", "refused"), stamped(KNOWN.true("On")), stands=False)
     restarted = Stamp(1, "2026-01-01T00:00:09Z")
     assert restarted.on((KNOWN.not_yet("Asking", "?"),), (first,)) == (first,)
     assert restarted.on((KNOWN.true("On"),), (first,))[0].status == "True"
 
 
 def test_after_a_restart_what_was_true_stays_for_its_shelf_life_unless_that_is_over() -> None:
-    before = said(KNOWN.true("On"))
+    before = stamped(KNOWN.true("On"))
     assert restamped(KNOWN.unverified("It was not seen"), before) == before
     assert restamped(KNOWN.unverified("It was not seen", at_once=True), before).status == "Unknown"
 
 
 def test_what_is_unknown_for_longer_says_the_longer_time() -> None:
-    before = said(KNOWN.unknown("Asking", "?"))
+    before = stamped(KNOWN.unknown("Asking", "?"))
     assert restamped(KNOWN.unverified("It was not seen"), before).message == f"It was not seen since {T1}"
 
 

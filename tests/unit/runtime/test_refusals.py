@@ -73,7 +73,7 @@ async def events(small: SmallWorld) -> list[str]:
     return [f"{one['reason']}: {one['note']}" for one in found["items"]]
 
 
-async def said(small: SmallWorld, name: str) -> tuple[str, int]:
+async def published(small: SmallWorld, name: str) -> tuple[str, int]:
     found = (await small.greeting(name))["status"]["conditions"]
     (condition,) = [one for one in found if one["type"] == PUBLISHED.name]
     return condition["message"], condition["observedGeneration"]
@@ -84,11 +84,11 @@ def test_a_refused_delete_is_told_and_the_status_is_written_in_the_same_reconcil
         async with small.operating(controller()):
             await small.greet("a", text="one")
             await asyncio.sleep(1)
-            assert await said(small, "a") == ("the text is one", 1)
+            assert await published(small, "a") == ("the text is one", 1)
             small.wire.fault = refusing("DELETE", CONFIG_MAPS)
             await small.change("a", text="two")
             await asyncio.sleep(0.015)
-            assert await said(small, "a") == ("the text is two", 2)
+            assert await published(small, "a") == ("the text is two", 2)
             await asyncio.sleep(1)
             assert await events(small) == [f"DeleteRefused: ConfigMap default/a-one is not deleted: {MESSAGE}"]
             small.wire.fault = lambda _request: None
@@ -107,10 +107,10 @@ def test_a_condition_can_say_that_a_child_is_still_there_until_it_is_gone() -> N
             small.wire.fault = refusing("DELETE", CONFIG_MAPS)
             await small.change("a", text="two")
             await asyncio.sleep(1)
-            assert await said(small, "a") == (f"ConfigMap default/a-one is not deleted: {MESSAGE}", 2)
+            assert await published(small, "a") == (f"ConfigMap default/a-one is not deleted: {MESSAGE}", 2)
             small.wire.fault = lambda _request: None
             await asyncio.sleep(120)
-            assert await said(small, "a") == ("the text is two", 2)
+            assert await published(small, "a") == ("the text is two", 2)
 
     world(test, GREETING)
 
@@ -121,7 +121,7 @@ def test_a_refused_finalizer_is_told_and_nothing_is_made_without_it() -> None:
         async with small.operating(controller(finalizer=True)):
             await small.greet("a", text="one")
             await asyncio.sleep(1)
-            message, generation = await said(small, "a")
+            message, generation = await published(small, "a")
             assert (message.endswith(MESSAGE), generation) == (True, 1)
             assert await events(small) == [
                 f"MetadataRefused: metadata.finalizers of this object can't be changed: {MESSAGE}"
@@ -129,7 +129,7 @@ def test_a_refused_finalizer_is_told_and_nothing_is_made_without_it() -> None:
             assert not [one for one in small.writes() if one.startswith("POST configmaps")]
             small.wire.fault = lambda _request: None
             await asyncio.sleep(120)
-            assert await said(small, "a") == ("the text is one", 1)
+            assert await published(small, "a") == ("the text is one", 1)
 
     world(test, GREETING)
 

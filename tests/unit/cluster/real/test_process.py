@@ -28,7 +28,7 @@ def component(tmp_path: Path) -> Iterator[Component]:
     component.kill()
 
 
-def said_hello(component: Component) -> None:
+def until_hello(component: Component) -> None:
     deadline = time.monotonic() + 10
     while "hello" not in component.log_tail():
         assert time.monotonic() < deadline
@@ -50,7 +50,7 @@ def test_another_process_sees_it_and_ends_it(component: Component, tmp_path: Pat
 
 def test_it_can_be_started_again_on_the_same_log(component: Component) -> None:
     component.start()
-    said_hello(component)
+    until_hello(component)
     component.stop()
     component.start()
     assert component.alive
@@ -66,7 +66,7 @@ def test_it_is_not_started_twice(component: Component) -> None:
 def test_one_that_does_not_listen_is_killed_after_the_grace(tmp_path: Path) -> None:
     component = Component(tmp_path, DEAF)
     component.start()
-    said_hello(component)
+    until_hello(component)
     component.stop(grace=0.05)
     assert not component.alive
 

@@ -47,13 +47,13 @@ class Statusless(Object, frozen=True, kw_only=True):
     RESOURCE = Resource("test.seamark.dev", "v1", "Statusless", "statuslesses")
 
 
-def said(crd: CRD) -> dict[str, Any]:
-    version: dict[str, Any] = crd.manifest()["spec"]["versions"][0]
-    return version
+def version(crd: CRD) -> dict[str, Any]:
+    found: dict[str, Any] = crd.manifest()["spec"]["versions"][0]
+    return found
 
 
 def spec() -> dict[str, Any]:
-    properties: dict[str, Any] = said(LAMP)["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    properties: dict[str, Any] = version(LAMP)["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     return properties
 
 
@@ -63,7 +63,7 @@ def test_a_manifest_is_the_golden_one(crd: CRD) -> None:
 
 
 def test_a_new_object_is_unknown_in_every_respect() -> None:
-    status = said(LAMP)["schema"]["openAPIV3Schema"]["properties"]["status"]
+    status = version(LAMP)["schema"]["openAPIV3Schema"]["properties"]["status"]
     assert status["default"]["conditions"] == [
         {
             "type": "Lit",
@@ -98,12 +98,17 @@ def test_no_reference_and_no_choice_of_types_is_left() -> None:
 
 
 def test_a_kind_without_status_has_no_subresource() -> None:
-    assert "subresources" not in said(HARBOUR)
-    assert said(LAMP)["subresources"] == {"status": {}}
+    assert "subresources" not in version(HARBOUR)
+    assert version(LAMP)["subresources"] == {"status": {}}
 
 
 def test_its_age_is_the_last_column() -> None:
-    assert [column["name"] for column in said(LAMP)["additionalPrinterColumns"]] == ["Color", "Ready", "Reason", "Age"]
+    assert [column["name"] for column in version(LAMP)["additionalPrinterColumns"]] == [
+        "Color",
+        "Ready",
+        "Reason",
+        "Age",
+    ]
 
 
 @pytest.mark.parametrize(
