@@ -12,6 +12,7 @@ from tests.simulation import schedules
 from tests.simulation.bugs import bank
 from tests.simulation.bugs.bank import BANK, named
 from tests.simulation.bugs.bug import Bug, NotFoundError, planted, swap
+from tests.sources import ROOT
 
 
 def test_there_are_enough_of_every_class() -> None:
@@ -29,6 +30,12 @@ def test_no_module_of_bugs_is_left_out() -> None:
 def test_it_replaces_something(bug: Bug) -> None:
     with planted(bug) as references:
         assert references
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BANK if bug.test], ids=lambda bug: bug.name)
+def test_the_test_that_finds_it_exists(bug: Bug) -> None:
+    path, _, name = bug.test.partition("::")
+    assert not name or f"def {name.partition('[')[0]}(" in (ROOT / path).read_text()
 
 
 def test_what_was_replaced_is_restored() -> None:

@@ -106,7 +106,7 @@ def a_listener_stops_the_others() -> None:
 @BUGS.bug(
     "the rest of the lease in messages",
     "a call's timeout is what is left of the lease, and its message says so",
-    test=f"{UNIT}/runtime/test_calls.py::"
+    test=f"{UNIT}/runtime/test_calls_lease.py::"
     "test_whatever_is_left_of_the_lease_every_try_at_a_dead_remote_fails_with_the_same_message",
 )
 def the_rest_of_the_lease_in_messages() -> None:

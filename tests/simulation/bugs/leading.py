@@ -127,7 +127,7 @@ def what_serves_clients_ends_with_the_lease() -> None:
 @BUGS.bug(
     "a call goes on after the lease",
     "a call that began in time sends its next change when the lease is lost",
-    test="tests/unit/runtime/test_calls.py::"
+    test="tests/unit/runtime/test_calls_lease.py::"
     "test_a_call_sends_nothing_more_once_the_lease_is_lost_however_long_it_has_been_under_way",
 )
 def a_call_goes_on_after_the_lease() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from seamark_cluster.embedded.machinery.kinds import Kind
 from seamark_cluster.embedded.registry import Registry
 
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 VERSION = {
     "major": "1",
     "minor": "36",

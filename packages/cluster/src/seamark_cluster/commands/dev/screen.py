@@ -11,8 +11,6 @@ from rich.table import Table
 
 from seamark_cluster.commands.dev.progress import Progress
 
-MOST_COMMANDS = 12
-
 
 @dataclass
 class Screen:

@@ -28,6 +28,7 @@ from seamark_edge.model import (
     Snapshot,
     Upstream,
 )
+from seamark_edge.urls import readable
 from seamark_runtime.errors import Exists, Gone
 
 MOST_HOLDERS = 100  # one page
@@ -229,8 +230,8 @@ def _differs(found: Endpoint, wanted: EndpointSpec) -> bool:
 
 def _place(url: str) -> str:
     """A URL without what an edge adds by itself: there is one port for each scheme with hosts."""
-    scheme, _, rest = url.partition("://")
-    return url if scheme == "tcp" else f"{scheme}://{rest.partition(':')[0]}"
+    found = readable(url)
+    return url if found is None or found.scheme == "tcp" else f"{found.scheme}://{found.host}"
 
 
 def _at(url: str) -> str:
