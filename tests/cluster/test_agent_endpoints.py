@@ -343,7 +343,7 @@ def test_a_missing_secret_is_no_endpoint_and_its_coming_makes_one(cluster: Clust
         cluster.endpoint("other", "tcp://", f"tcp://{upstream}")
         cluster.holds("other")
         assert cluster.held("waiting") == []
-        cluster.reports("waiting", "the Secret later is not there")
+        cluster.reports("waiting", "the Secret later does not exist")
         cluster.secret("later", tls_crt=b"no certificate", tls_key=b"no key")
         cluster.reports("waiting", "the server certificate and its key in the Secret later can't be used")
         certificate, key = pair(host)

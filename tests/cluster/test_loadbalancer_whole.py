@@ -127,7 +127,7 @@ def test_policies_and_source_ranges_take_effect_on_live_traffic(cluster: Balance
     with operating(cluster):
         here = peopled(cluster, "policies")
         here.serve("echo", {"traffic-policy": "guard"})
-        here.until_heard("echo", "NgrokTrafficPolicy guard is not there")
+        here.until_heard("echo", "NgrokTrafficPolicy guard does not exist")
         assert here.listed("agentendpoints") == []
         here.policy("guard", ALLOW)
         host, port = here.address()
@@ -268,7 +268,7 @@ def test_an_agent_endpoint_names_the_secret_that_keeps_agents_from_holding_it(cl
         host = f"{here.namespace}.edge.localhost"
         here.terminating("web", f"tls://{host}", secret="later")
         for certificate, key, cause in (
-            (b"", b"", "the Secret later is not there"),
+            (b"", b"", "the Secret later does not exist"),
             (b"none", b"none", "its key in the Secret later can't be used"),
         ):
             if certificate:

@@ -105,7 +105,7 @@ def test_mistakes_are_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     manifest = {"apiVersion": "ngrok.k8s.ngrok.com/v1alpha1", "kind": "AgentEndpoint", "metadata": {"name": "web"}}
     spec = {"url": "tcp://", "upstream": {"url": "tcp://a:1"}, "trafficPolicy": {"targetRef": {"name": "x"}}}
     (tmp_path / "dangling").write_text(json.dumps({**manifest, "spec": spec}))
-    with pytest.raises(UserError, match="NgrokTrafficPolicy x is not there"):
+    with pytest.raises(UserError, match="NgrokTrafficPolicy x does not exist"):
         read_manifests(tmp_path / "dangling")
     (tmp_path / "bad").write_text(json.dumps({**manifest, "spec": {}}))
     with pytest.raises(UserError, match="can't be read"):

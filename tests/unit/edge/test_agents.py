@@ -102,9 +102,11 @@ def test_why_an_agent_can_not_hold_an_endpoint_is_remembered_until_it_can(tmp_pa
     async def case() -> None:
         edge = Edge(EdgeSettings(state=str(tmp_path / "s.db")))
         agent, _ = connected(edge)
-        problem = tunnel.UnusableEndpoint(name="web", url="tls://a", generation=4, message="the Secret a is not there")
+        problem = tunnel.UnusableEndpoint(
+            name="web", url="tls://a", generation=4, message="the Secret a does not exist"
+        )
         assert agent.unusable(problem) == tunnel.Outcome()
-        assert agent.refused == {"web": Refused("web", "tls://a", 4, UNUSABLE, "the Secret a is not there")}
+        assert agent.refused == {"web": Refused("web", "tls://a", 4, UNUSABLE, "the Secret a does not exist")}
         agent.unusable(tunnel.UnusableEndpoint(name="web"))
         assert agent.refused == {}
         agent.was_refused(tunnel.Bind(extra=tunnel.BindExtra(name="web")), Refusal(334, "taken"))

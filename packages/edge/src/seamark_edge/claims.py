@@ -136,7 +136,7 @@ def refused(endpoint: Endpoint) -> bool:
 
 
 def foreign(endpoint: Endpoint, *, any_binding: bool) -> str:
-    """Why its URL is one of another namespace by its form; "" if it is not."""
+    """Why the form of its URL belongs to another namespace; "" if it does not."""
     return foreign_internal(endpoint) or ("" if any_binding else foreign_binding(endpoint))
 
 

@@ -117,7 +117,7 @@ class ConditionType:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What makes a judgement a statement: for which generation, at what time, and whether the old word stands."""
+    """Completes judged conditions: the generation, the time, and whether a previous condition is kept."""
 
     generation: int | None  # None for kinds that have none, as Services
     time: str
@@ -128,7 +128,7 @@ class Stamp:
 
     @property
     def shortest(self) -> float:
-        """Of the conditions that stand, the seconds after which the first of them does not any more."""
+        """The seconds after which the first of the conditions that are kept expires."""
         return min(self._keeps, default=float("inf")) - self.running
 
     def on(self, judged: Iterable[Condition], before: Iterable[Condition]) -> tuple[Condition, ...]:

@@ -6,7 +6,7 @@
 | Uncertain | a write was sent, no answer came: it may have landed | again, from a fresh observation                 |
 | Conflict  | the object changed since it was read                 | again, once the cache has caught up             |
 | Exists    | the name is taken                                    | look whose it is; never write into it           |
-| Gone      | the object is not there                              | for a delete that is success                    |
+| Gone      | the object does not exist                            | for a delete that is success                    |
 | Expired   | the resourceVersion is too old, or of another past   | list again                                      |
 | Refused   | the server understood and refused                    | report its error, again with backoff            |
 | Fenced    | we are not the leader any more                       | stop; nothing was sent                          |

@@ -59,7 +59,7 @@ class Expectations:
         informer.on_change(self._changed)
 
     def written(self, request: Request, informer: Informer[Any], key: Key, version: str, now: float) -> None:
-        """The write of this object was answered with this version."""
+        """A write of this object has returned this version."""
         self._expect(Expectation(request, informer, key, "", number(version), informer.lists, now + self._bound))
 
     def deleted(self, request: Request, informer: Informer[Any], key: Key, uid: str, now: float) -> None:

@@ -30,7 +30,7 @@ class LoopWatch:
     ) -> None:
         self._gauge = Gauge(
             "seamark_loop_longest_block_seconds",
-            "The most CPU time between two looks of the event loop at timers and sockets, since the start",
+            "The most CPU time between two polls of timers and sockets by the event loop, since the start",
             registry=registry,
         )
         self._period = period

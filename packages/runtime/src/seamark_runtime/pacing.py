@@ -47,7 +47,7 @@ class InputAccount:
         return self._debt > BURST
 
     def enough(self) -> bool:
-        """Asked in the middle of work: whether it is to stop."""
+        """Whether work that is under way is to stop."""
         return self.clock() - self._since + self._spent >= SLICE
 
     def read(self, paced: PacedInput, began: float | None) -> None:

@@ -46,14 +46,14 @@ class Resolver:
                 found = await cancellable(self._server.resolve_name(host, lifetime=PATIENCE))
                 return Found(_last(str(answer.canonical_name) for answer in found.values()), tuple(found.addresses()))
             except dns.resolver.NoNameservers:
-                pass  # it is not there, or this name is not for it to say
+                pass  # no such name, or none that this server answers for
             except (dns.exception.DNSException, UnicodeError):
                 raise OSError(f"{host[:100]} has no address in DNS") from None
         return await _by_system(host, None)
 
 
 class Found(NamedTuple):
-    """What a host was found to be: `name` is the one that it is an alias of in the end, or its own."""
+    """The addresses of a host: `name` is the name that its aliases end at, or its own."""
 
     name: str
     addresses: tuple[str, ...]

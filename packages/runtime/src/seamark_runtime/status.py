@@ -230,7 +230,7 @@ class NoStatus:
 
 
 def conditions_in(entry: Any) -> tuple[Condition, ...]:
-    """None of an entry that is of a kind without conditions."""
+    """The conditions of an entry; none where its kind has no conditions."""
     return getattr(entry, "conditions", None) or ()
 
 

@@ -27,7 +27,7 @@ def looked(before: Unclaimed[K] | None, owners: Iterable[K], exists: Callable[[K
 
 
 def due(unclaimed: Unclaimed[K] | None, grace: float, now: float) -> tuple[K, ...]:
-    """Whose remote objects are removed now."""
+    """The owners whose remote objects are removed now."""
     return tuple(owner for owner, since in (unclaimed or {}).items() if now - since >= grace)
 
 

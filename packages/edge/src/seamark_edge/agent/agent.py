@@ -211,7 +211,7 @@ class Agent:
                 reports.unusable(_unusable(problem))
 
     async def _bind(self, link: Link, name: str, held: Held) -> None:
-        """One tunnel that can't be asked for keeps no other from being asked for."""
+        """A tunnel that can't be requested does not prevent the others from being requested."""
         try:
             await self._ask(link, name, held)
         except (Retry, asyncio.CancelledError):

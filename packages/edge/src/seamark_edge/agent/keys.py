@@ -59,7 +59,7 @@ def client_side(wanted: Tunnel, roots: str = "") -> ssl.SSLContext:
 
 
 def server_side(termination: Termination) -> ssl.SSLContext:
-    """To clients whose TLS ends here."""
+    """The TLS context for clients whose TLS ends here."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_RENEGOTIATION
@@ -75,7 +75,7 @@ def server_side(termination: Termination) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, pair: Pair, what: str) -> str:
-    """Give the context this pair; gives the type of its key."""
+    """Loads this pair into the context; returns the type of its key."""
     try:
         key = load_pem_private_key(pair.key, None)
         with tempfile.TemporaryDirectory() as directory:  # OpenSSL reads from files only

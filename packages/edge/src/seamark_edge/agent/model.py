@@ -35,7 +35,7 @@ class AgentSettings:
 
     def context(self) -> ssl.SSLContext:
         if self.ca and not Path(self.ca).exists():
-            raise UserError(f"the CA file {self.ca} is not there")
+            raise UserError(f"the CA file {self.ca} does not exist")
         return ssl.create_default_context(cafile=self.ca or None)
 
 

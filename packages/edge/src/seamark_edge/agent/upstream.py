@@ -1,4 +1,4 @@
-"""One client's connection, brought from the edge to the service."""
+"""One client's connection, forwarded from the edge to the service."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class NotKnownYet(Exception):
 
 
 class Objects:
-    """What endpoints may name. A lookup gives None for what is not there, and raises `NotKnownYet` or `Unusable`."""
+    """What endpoints may name. A lookup gives None for what does not exist, and raises `NotKnownYet` or `Unusable`."""
 
     def __init__(
         self,
@@ -48,14 +48,14 @@ class Objects:
     def policy(self, namespace: str, name: str) -> dict[str, Any]:
         found = self._policy(Key(namespace, name))
         if found is None:
-            raise Unusable(f"the NgrokTrafficPolicy {name} is not there")
+            raise Unusable(f"the NgrokTrafficPolicy {name} does not exist")
         return found.spec.policy or {}
 
     def data(self, namespace: str, name: str, *fields: str) -> list[bytes]:
         """The fields of a Secret, all of them there."""
         found = self._secret(Key(namespace, name))
         if found is None:
-            raise Unusable(f"the Secret {name} is not there")
+            raise Unusable(f"the Secret {name} does not exist")
         data = found.data or {}
         if missing := [field for field in fields if not data.get(field)]:
             raise Unusable(f"the Secret {name} has no {' and no '.join(missing)}")

@@ -1,4 +1,4 @@
-"""What a data plane is to serve for one gateway, in no data plane's own words.
+"""What a data plane is to serve for one gateway, independent of the kind of data plane.
 
 - A `Snapshot` is whole: what it does not name is not served. Resources are known by name; equal resources are the same.
 - Every entry of a route names its object (`origin`), so that a refusal is reported there.
@@ -115,7 +115,7 @@ class Forward:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """The client is sent elsewhere: what is not named stays as it was asked for."""
+    """The client is redirected: what is not named stays as in the request."""
 
     status: int = 302
     scheme: str = ""

@@ -17,7 +17,7 @@ LIST_BUDGET = 500_000  # steps of the filters of one request over all objects of
 
 
 class Conditions:
-    """Compiles the expressions of one `whole`, which share limits of their number, their text and their cost."""
+    """Compiles the expressions of one `whole`; they share limits of number, text and cost."""
 
     def __init__(self, language: Language, whole: str) -> None:
         self._language = language

@@ -334,7 +334,7 @@ def server_listener(router: Router, server: HttpServer, slots: ConnectionLimit) 
 
 
 def missing(data: bytes) -> int:
-    """How many bytes a ClientHello needs that has begun with these; 0 if it is complete."""
+    """How many bytes of this ClientHello have to be seen; 0 if these are enough."""
     try:
         found = server_name(data)
     except NotTls as error:

@@ -121,12 +121,12 @@ class Places:
             raise Refusal(334, f"{url} is below a wildcard that is in use by another agent", status=409)
 
     def _is_known(self, key: str, credential: str) -> bool:
-        """Whether it was reserved for this credential before: that needs no database, even if its time is over."""
+        """Whether it was reserved for this credential before, even if that has expired. Does not use the database."""
         lease = self._store.get(LEASE, key)
         return lease is not None and credential in _owners(lease)
 
     def _kept_for_others_only(self, url: EndpointUrl, credential: str) -> bool:
-        """Whether this place, or its host in another scheme, is kept for others, and this very place not for it."""
+        """Whether this place, or its host in another scheme, is reserved for others, and this place not for it."""
         if not url.by_name:
             return self.kept_for_another(url.key, credential)
         return not self._is_kept_for(url.key, credential) and self.host_kept_for_another(url.host, credential)

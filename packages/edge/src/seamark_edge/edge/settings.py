@@ -99,7 +99,10 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         int, Meta(description="Requests of the agents of one authtoken: binds, unbinds", ge=1)
     ] = 12000
     head_seconds: Annotated[
-        float, Meta(description="For a client, an agent or a caller to say what it wants; for its TLS handshake", gt=0)
+        float,
+        Meta(
+            description="For the first request of a client, an agent or an API caller, and for its TLS handshake", gt=0
+        ),
     ] = 10.0
     request_seconds: Annotated[
         float, Meta(description="For an API request: its body, its work, and the caller's reading of the answer", gt=0)

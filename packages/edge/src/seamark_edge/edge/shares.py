@@ -20,7 +20,7 @@ COARSEST = 1e6  # the unit of `_Account` grows up to this
 
 
 class Caller(NamedTuple):
-    """A token or key, and whose request it is within it: "" for the holder of the credential."""
+    """A token or key, and the user of it who sends the request: "" for the holder of the credential."""
 
     credential: str
     owner: str = ""

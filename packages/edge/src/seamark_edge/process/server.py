@@ -167,7 +167,7 @@ class Edge:
             raise UserError(f"{file} can't be written", hint=error.strerror or str(error)) from error
 
     async def _restore(self) -> None:
-        """What the state has is in effect, and what it lacks at the first start is made."""
+        """Applies what the state contains, and creates what it lacks at the first start."""
         try:
             await self.store.settle()
             self._write_authority()

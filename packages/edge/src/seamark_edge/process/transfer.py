@@ -78,7 +78,7 @@ async def write(contents: Contents, target: Place, *, force: bool = False) -> No
 
 
 def save(contents: Contents, copy: Path) -> None:
-    """Into a new file, which is a copy as `backup` makes them of a file."""
+    """Writes a new file in the format of `backup`."""
     try:
         os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:

@@ -1,10 +1,10 @@
-"""What all resources share: reading bodies, paging, references, the office that they work in."""
+"""What all resources share: reading bodies, paging, references, their dependencies."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeVar
@@ -159,6 +159,3 @@ def rebase(value: Any, base: str) -> Any:
     if isinstance(value, list):
         return [rebase(item, base) for item in value]
     return value
-
-
-Factory = Callable[[Office], Resource]

@@ -42,7 +42,7 @@ class OperatorBody(Body, frozen=True, kw_only=True):
 
 
 class KubernetesOperators(Resource):
-    """Operators of clusters. A CSR is answered with a signed client certificate; only the newest one is good."""
+    """Operators of clusters. A CSR is answered with a signed client certificate; only the newest one is valid."""
 
     path, key, kind, prefix, what = "/kubernetes_operators", "operators", OPERATOR, "k8sop", "Kubernetes operator"
 

@@ -192,7 +192,7 @@ class PostgresDatabase:
 
 
 async def _contents(connection: Any) -> Contents:
-    """One moment of it."""
+    """The state at one moment."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         found = await connection.fetch(f"{SELECT} ORDER BY id")
         rows = readable(found)

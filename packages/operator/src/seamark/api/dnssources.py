@@ -1,4 +1,4 @@
-"""Objects of others that have names: as much of them as DNS needs to read, and nothing that it could write."""
+"""Objects of other kinds that have names: the fields that DNS reads, and no field that it could write."""
 
 from __future__ import annotations
 

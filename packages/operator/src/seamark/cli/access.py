@@ -24,7 +24,7 @@ ASK_FOR_ACCESS = "ask for the right, or choose another user with --context"
 
 @asynccontextmanager
 async def cluster(kubeconfig: str, context: str, *needed: Resource) -> AsyncIterator[HttpTransport]:
-    """For commands that end by themselves. `needed` kinds must be served, and readable."""
+    """A connection for commands that end by themselves. `needed` kinds must be served, and readable."""
     transport = await HttpTransport(connect(kubeconfig, context)).open()
     try:
         await check_access(transport, *needed)

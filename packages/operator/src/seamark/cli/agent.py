@@ -111,7 +111,7 @@ def holder(provider: str, settings: AgentSettings, roots: str) -> Agent | SdkAge
     if provider not in ("seamark", "ngrok"):
         raise UserError(f"{provider!r} is no provider", hint="there are seamark and ngrok")
     if roots and not Path(roots).exists():
-        raise UserError(f"the CA file {roots} is not there")
+        raise UserError(f"the CA file {roots} does not exist")
     running = SdkAgent(settings, changed) if provider == "ngrok" else Agent(settings, changed, roots)
     return running
 

@@ -1,7 +1,7 @@
 """Reads a cluster with the rights of the user.
 
 - Objects are plain JSON: a hop may be of any kind, of any writer.
-- What may not be read is an answer (`Forbidden`), and so is what is not there: a chain goes on around both.
+- What may not be read is an answer (`Forbidden`), and so is what does not exist: a chain goes on around both.
 - Each object and each list is read once per explanation; what is asked for together is read together.
 """
 
@@ -28,7 +28,7 @@ PAGE = 1000
 
 @dataclass(frozen=True)
 class Missing:
-    """It is not there. `served` is False where the cluster does not know the kind at all."""
+    """It does not exist. `served` is False where the cluster does not know the kind at all."""
 
     served: bool = True
 

@@ -64,7 +64,7 @@ def marked(crds: Iterable[CRD]) -> list[Json]:
 
 
 def grants(crds: Iterable[CRD]) -> set[Grant]:
-    """What installing takes: looking at any, creating what is not there, changing these and no others."""
+    """What installing takes: reading all, creating what is missing, changing these and no others."""
     changing = {Grant(DEFINITION.group, DEFINITION.plural, "patch", name=crd.name) for crd in crds}
     return changing | {Grant(DEFINITION.group, DEFINITION.plural, verb) for verb in ("create", "get")}
 

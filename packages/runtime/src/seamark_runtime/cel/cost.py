@@ -52,7 +52,7 @@ class Shape:
 
     @property
     def volume(self) -> int:
-        """Comparisons of a walk over all of it."""
+        """The number of comparisons of a walk over the whole value."""
         return 1 + self.items * (2 + (self.item.volume if self.item else 0))
 
 

@@ -138,7 +138,7 @@ FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     "no containers": ({**MINIMAL, "containers": None}, "containers: it must be a map, and is missing"),
     "a field that nobody knows": (main(imagee="a"), "containers.main.imagee: unknown field"),
     "an order of containers": (main(before={"other": {}}), "containers.main.before: an order of containers"),
-    "a build": (main(image="."), "containers.main.image: '.' asks for a build"),
+    "a build": (main(image="."), "containers.main.image: '.' requests a build"),
     "a number as a variable": (main(variables={"PORT": 80}), "containers.main.variables.PORT: 80 is no text"),
     "a file from nowhere": (main(files={"/a": {}}), "containers.main.files./a: exactly one of"),
     "a file that is not there": (

@@ -142,7 +142,7 @@ def test_a_policy_is_awaited_and_followed_and_delays_nobody() -> None:
         await s.endpoint("open")
         await s.settled()
         assert list(s.hand.held) == ["default/open"]
-        assert s.source.problems == {Key("default", "guarded"): "the NgrokTrafficPolicy door is not there"}
+        assert s.source.problems == {Key("default", "guarded"): "the NgrokTrafficPolicy door does not exist"}
         await s.policy("door", on_tcp_connect=[])
         await s.settled()
         assert s.hand.held["default/guarded"].policy == '{"on_tcp_connect":[]}'
@@ -160,10 +160,10 @@ def test_a_secret_is_read_by_name_and_its_change_is_taken_up() -> None:
         refs = {"clientCertificateRefs": [{"name": "mine"}]}
         await s.endpoint("web", **refs)
         await s.settled()
-        assert s.source.problems[Key("default", "web")] == "the Secret mine is not there"
+        assert s.source.problems[Key("default", "web")] == "the Secret mine does not exist"
         reported = s.hand.reported["default/web"]
         assert reported is not None
-        assert (reported.url, reported.generation, reported.message) == ("tcp://", 1, "the Secret mine is not there")
+        assert (reported.url, reported.generation, reported.message) == ("tcp://", 1, "the Secret mine does not exist")
         assert reported.name.split("/")[1:3] == ["default", "web"]
         for word in ("one", "two"):
             data = {"tls.crt": base64.b64encode(word.encode()).decode(), "tls.key": base64.b64encode(b"k").decode()}

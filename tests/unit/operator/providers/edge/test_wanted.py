@@ -82,8 +82,8 @@ def test_a_policy_comes_by_name() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"trafficPolicy": {"targetRef": {"name": "none"}}}, "NgrokTrafficPolicy none is not there"),
-        ({"clientCertificateRefs": [{"name": "none"}]}, "Secret none is not there"),
+        ({"trafficPolicy": {"targetRef": {"name": "none"}}}, "NgrokTrafficPolicy none does not exist"),
+        ({"clientCertificateRefs": [{"name": "none"}]}, "Secret none does not exist"),
         ({"clientCertificateRefs": [{"name": "half"}]}, "Secret half has no tls.key"),
         ({"tlsTermination": {"serverCertificateRef": {"name": "half"}}}, "has no tls.key"),
         (

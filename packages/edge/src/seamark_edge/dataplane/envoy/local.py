@@ -182,7 +182,7 @@ class LocalEnvoys:
         return self._processes[gateway]
 
     def _taken(self, gateway: Key, wanted: frozenset[Socket]) -> frozenset[Socket]:
-        """Those of these sockets that the Envoys of other gateways may listen at."""
+        """The sockets among these at which Envoys of other gateways may listen."""
         others = [process for key, process in self._processes.items() if key != gateway]
         return wanted.intersection(
             frozenset[Socket]().union(*(process.sockets for process in (*others, *self._ending)))

@@ -55,7 +55,7 @@ class RemoteEnvoys:
             await server.stop(None)
 
     def _bound(self, secured: grpc.ServerCredentials) -> grpc.aio.Server | None:
-        """None: another process uses the port, as an operator that is about to end."""
+        """None: another process uses the port, for example an operator that is about to end."""
         server = grpc_server(self._server)
         try:
             server.add_secure_port(self._listener.address, secured)

@@ -73,7 +73,7 @@ MOST_REMEMBERED = 50_000
 
 
 def virtual_host(host: VirtualHost) -> bytes:
-    """Made once of each: a translation hands out the same host as long as nothing in it has changed."""
+    """Built once for each: a translation returns the same host while nothing in it has changed."""
     known = _made.get(id(host))
     if known is not None:
         return known[1]

@@ -49,7 +49,7 @@ class _Envoy:
     end: End | None = None  # why its stream is to be ended
 
     def serves(self, target: Prepared) -> bool:
-        """Whether this snapshot is of the very Gateway that its certificate names."""
+        """Whether this snapshot is that of the Gateway that its certificate names."""
         return self.identity is None or self.identity.uid == target.snapshot.uid
 
     def dismiss(self, end: End) -> None:

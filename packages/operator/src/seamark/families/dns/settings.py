@@ -59,7 +59,8 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         Meta(description="What has names: crd, service, ingress, gateway, httproute, grpcroute, tlsroute, tcproute"),
     ] = ("crd",)
     dns_objects: Annotated[
-        bool, Meta(description="The names of other sources become DNSEndpoints, which say what came of them")
+        bool,
+        Meta(description="The names of other sources become DNSEndpoints, whose status shows whether they are served"),
     ] = False
     dns_zones: Annotated[Many, Meta(description="The zones that are served")] = ()
     dns_server: Annotated[str, Meta(description="The name server's address, with a port if it is not 53")] = "127.0.0.1"
@@ -221,7 +222,7 @@ def options_of(settings: DnsSettings, provider: Provider) -> Options:
 
 
 def deadlines_of(settings: DnsSettings) -> dict[str, float]:
-    """Of whole calls, by the deadlines of the requests that they consist of."""
+    """The deadlines of whole calls, from those of the requests that they consist of."""
     if settings.dns_provider != "webhook":
         return {}
     read, write = settings.dns_webhook_read_timeout, settings.dns_webhook_write_timeout

@@ -107,7 +107,7 @@ class Remote:
         return max(0.9 * self.timing.soon if self.hurried() else self.timing.poll, costs)
 
     async def _dial(self, action: Dial) -> Upstream:
-        """By one of its endpoints that is there: the edge asks all agents that share it."""
+        """Checks one of the endpoints that exist: the edge asks all agents that share it."""
         uid, idents = action.uid, [action.ident]
         if not action.ident:
             online = await self._poll()

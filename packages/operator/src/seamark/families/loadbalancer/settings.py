@@ -30,7 +30,7 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     lb_provider: Annotated[str, Meta(description="seamark (a self-hosted edge), ngrok (the cloud) or memory")] = (
         "seamark"
     )
-    lb_api_url: Annotated[str, Meta(description="The edge's API; empty for the provider's own place")] = ""
+    lb_api_url: Annotated[str, Meta(description="The URL of the edge's API; empty for the provider's default")] = ""
     lb_api_key: Annotated[str, Meta(description="The key for the edge's API")] = ""
     lb_api_key_file: Annotated[str, Meta(description="A file with that key")] = ""
     lb_api_ca: Annotated[str, Meta(description="A file of certificates to trust there; empty for the system's")] = ""
@@ -40,7 +40,7 @@ class LoadBalancerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     lb_cluster: Annotated[
         str, Meta(description="This cluster's name at the edge: what it makes there is known by it", min_length=1)
     ] = ANY_CLUSTER
-    lb_cluster_domain: Annotated[str, Meta(description="What stands behind service.namespace in names")] = (
+    lb_cluster_domain: Annotated[str, Meta(description="The domain of Services: what follows service.namespace")] = (
         "svc.cluster.local"
     )
     lb_cross_namespace_upstreams: Annotated[

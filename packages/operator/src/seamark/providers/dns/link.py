@@ -56,7 +56,7 @@ def tls_context(ca: str = "") -> ssl.SSLContext:
 
 
 class Link:
-    """One connection. Every answer has the id of its question and, where there is a key, a good signature."""
+    """One connection. Every answer has the id of its question and, where there is a key, a valid signature."""
 
     def __init__(self, server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._server = server

@@ -96,7 +96,7 @@ class Rfc2136Provider:
         return size / BATCH
 
     async def close(self) -> None:
-        """Connections live as long as their question."""
+        """Nothing to close: a connection is closed after its question."""
 
     async def _takes_updates(self, zone: str) -> bool:
         """Whether an UPDATE that changes nothing is taken; asked again after a while."""

@@ -17,7 +17,7 @@ class Batches(Generic[V]):
     """Asks about many objects at once.
 
     - A question waits for `window` seconds at most before it is sent. Each batch has at most `most` objects.
-    - An object is asked about once at a time: further callers get the same answer; None if it is not there.
+    - An object is asked about once at a time: further callers get the same answer; None if it does not exist.
     - Invariant: every future in `_waiting` has a batch that will resolve it. A caller that is cancelled leaves the
       others alone.
     """

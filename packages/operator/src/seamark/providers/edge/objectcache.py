@@ -110,7 +110,7 @@ class ObjectCache:
         async with self._locked(owner):
             owned = await self._view(owner)
             if owner not in owned:
-                raise Gone(f"{self._kind.name.lower()} of {owner.namespace}/{owner.name} are not there")
+                raise Gone(f"{self._kind.name.lower()} of {owner.namespace}/{owner.name} do not exist")
             if "metadata" in body:
                 body = {**body, "metadata": _marked(owner, body)}
             try:
@@ -172,7 +172,7 @@ class ObjectCache:
                 self._locks.pop(owner, None)
 
     def _note(self, owner: Owner, item: Fields | None) -> None:
-        """What we have just done with an owner's object."""
+        """Records our own latest change of an owner's object."""
         if self._listing.locked():
             self._changed_while_listing.append((owner, item))
         if self._owned is not None:

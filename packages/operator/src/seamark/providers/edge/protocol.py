@@ -27,7 +27,7 @@ class EdgeProvider(Protocol):
 
     - Making something is finding it first: called twice, or again after a reply was lost, it gives the same object.
     - What the edge has under another owner raises `Exists`; it is not touched.
-    - Releasing what is not there is success.
+    - Releasing what does not exist is success.
     - Errors are those of `core.errors`: `Retry` (with the edge's own `after`), `Uncertain` (it may have happened: ask
       again, it is adopted), `Refused` (in the edge's words), `Exists`, `Gone`.
     """

@@ -94,7 +94,7 @@ class RateLimiter:
         return max(self._start(now) + turns * 60 / self.per_minute, self._suspended_until.get(owner, 0.0)) - now
 
     def _start(self, now: float) -> float:
-        """When the budget allows the next request. What was not used lately is there for a burst."""
+        """When the budget allows the next request. Unused budget allows a burst."""
         return max(self._free_at, now - 60 / self.per_minute * max(1, self.per_minute // 10))
 
     def _dispatch(self) -> None:

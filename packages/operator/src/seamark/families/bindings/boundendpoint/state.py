@@ -18,7 +18,7 @@ UPSTREAM = "upstream service"  # the role of the child
 
 SERVICES_CREATED = ConditionType(
     "ServicesCreated",
-    meaning="Target and upstream Service are there, as they should be",
+    meaning="Target and upstream Service exist as desired",
     reasons={
         "ServicesCreated": "The API server holds both Services",
         "UpstreamServiceCreationFailed": "The upstream Service was refused; the message has the API server's error",
@@ -26,7 +26,7 @@ SERVICES_CREATED = ConditionType(
         "TargetServiceConflict": "The target's name or port belongs to another owner",
         "PortConflict": "An older BoundEndpoint has the port on which the forwarders should listen",
         "NamespaceNotAllowed": "The installation does not allow targets in that namespace",
-        "ServicesNotCreated": "The Services are not there yet",
+        "ServicesNotCreated": "The Services do not exist yet",
     },
     awaiting="ServicesNotCreated",
     first_message="Services not yet created",
@@ -48,8 +48,8 @@ READY = ConditionType(
     "Ready",
     meaning="Pods can reach the endpoint",
     reasons={
-        "BoundEndpointReady": "Services are there and a connection succeeded",
-        "ServicesNotCreated": "The Services are not there yet",
+        "BoundEndpointReady": "The Services exist and a connection succeeded",
+        "ServicesNotCreated": "The Services do not exist yet",
         "ConnectivityNotVerified": "No probe has answered yet, or not for a while",
         "UpstreamNotConfirmed": "The edge takes connections, and does not report whether the far upstream accepts them",
         "EndpointGone": "The edge lists no endpoint any more; the object is deleted after a grace period",

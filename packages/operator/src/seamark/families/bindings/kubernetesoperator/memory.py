@@ -21,7 +21,7 @@ from seamark_runtime.view import View
 
 @dataclass(frozen=True)
 class Remembered:
-    """What is known since earlier reconciles."""
+    """What earlier reconciles have found."""
 
     attempt: int = 0  # how often the edge no longer knew this installation
     revoked: str = ""  # the mark of the certificate of the registration that the edge no longer knew last

@@ -153,7 +153,7 @@ def registered_before(seen: Seen) -> Condition:
 
 def ready_as(seen: Seen, registered: Condition, answers: Answers) -> Condition:
     if seen.operator.deleting:
-        return READY.false("Draining", "The installation goes")
+        return READY.false("Draining", "The installation is being removed")
     if seen.spec is None:
         return READY.false("NotConfigured", "spec.binding is missing, or spec.enabledFeatures does not name bindings")
     parts = (registered, certified_as(seen, seen.spec, answers), listed_as(seen))

@@ -16,7 +16,7 @@ from seamark_runtime.events import Notice
 TLS_SECRET = "certificate"  # noqa: S105  # the role of a child
 FINALIZER = "bindings.k8s.ngrok.com/registration"
 TRUTH = "Unknown until the edge has answered"
-UNREACHABLE = "The edge did not answer; the message has the words"
+UNREACHABLE = "The edge did not answer; the message has the error"
 
 REGISTERED = ConditionType(
     "Registered",
@@ -33,12 +33,12 @@ READY = ConditionType(
     "Ready",
     meaning="It is registered, with a valid certificate, and the edge lists its endpoints",
     reasons={
-        "Ready": "Registered, with a good certificate, and the edge lists its endpoints",
+        "Ready": "Registered, with a valid certificate, and the edge lists its endpoints",
         "EdgeUnreachable": UNREACHABLE,
-        "CertificateFailed": "There is no good certificate; the message says why",
-        "CertificateExpired": "The certificate is over, and no new one could be had",
+        "CertificateFailed": "There is no valid certificate; the message says why",
+        "CertificateExpired": "The certificate has expired, and no new one could be obtained",
         "NoEdge": "The edge is in memory: nothing can be reached through it",
-        "Draining": "The installation goes",
+        "Draining": "The installation is being removed",
         "NotConfigured": "The spec has no binding, or the feature bindings is not enabled",
         "Pending": TRUTH,
     },

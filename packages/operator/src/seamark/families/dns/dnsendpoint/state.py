@@ -36,7 +36,7 @@ READY = ConditionType(
         "Programmed": "Each authoritative name server has answered with exactly these records",
         "NothingToPublish": "The object has no records, and nothing of it is on the server",
         "AnsweredOtherwise": "A name server answers something else; the message has the server and its answer",
-        "Failed": "The server refused, or does not respond for a record that is not there; the message has its error",
+        "Failed": "The server refused, or does not respond for a record that does not exist; the message has its error",
         "Pending": "The name servers have not answered with the records yet",
         "NoResponse": "A server does not respond; the message has since when",
         "NoNameServer": "No name server serves the records: the provider is memory, or name servers are not known",

@@ -21,7 +21,7 @@ class Pauses:
     keeps: float = 300.0
 
     def after(self, refusals: int) -> float:
-        """`refusals` in a row; 0 for an answer that is none."""
+        """The pause after `refusals` in a row; 0 for an answer that is not a refusal."""
         return min(self.most, self.first * 2.0 ** min(refusals - 1, 30)) if refusals else self.keeps
 
 

@@ -162,7 +162,7 @@ class Lookups:
             self.number += 1
 
     def _take_due(self, now: float) -> None:
-        """At rest what is due soon goes along. What is answered otherwise waits for its time."""
+        """At rest, what is due soon is asked, too. What is answered otherwise waits until it is due."""
         ahead = now + TOGETHER * self.stretched
         early = []
         while self._heap and self._heap[0][0] <= ahead:

@@ -48,5 +48,5 @@ class Rules:
 
     @property
     def finalizing(self) -> bool:
-        """Whether an object's records go before the object does."""
+        """Whether the records of a deleted object are removed before the object itself."""
         return self.policy is Policy.SYNC

@@ -7,7 +7,7 @@ from seamark_runtime.conditions import ConditionType
 
 POLICY_RESOLVED = ConditionType(
     "ResolvedRefs",
-    meaning="Everything the policy refers to is there and may be used",
+    meaning="Everything the policy refers to exists and may be used",
     reasons={
         "ResolvedRefs": "All references were found",
         "InvalidCACertificateRef": "An authority is missing or can't be used",

@@ -43,7 +43,7 @@ def pair_problem(chain: bytes, key: bytes) -> str:
 
 
 def key_problem(private: PrivateKeyTypes) -> str:
-    """Why Envoy would refuse a key: it would refuse the whole update that it comes in."""
+    """Why Envoy would refuse a key, and with it the whole update that contains the key."""
     match private:
         case RSAPrivateKey():
             if not SMALLEST_RSA <= private.key_size <= LARGEST_RSA:

@@ -20,7 +20,7 @@ GATEWAY_ACCEPTED = ConditionType(
 )
 GATEWAY_RESOLVED = ConditionType(
     "ResolvedRefs",
-    meaning="Everything the gateway itself refers to is there and may be used",
+    meaning="Everything the gateway itself refers to exists and may be used",
     reasons={
         "ResolvedRefs": "All references were found",
         "InvalidClientCertificateRef": "The certificate for backends can't be used",

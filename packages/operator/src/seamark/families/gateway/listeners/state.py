@@ -37,7 +37,7 @@ LISTENER_CONFLICTED = ConditionType(
 )
 LISTENER_RESOLVED = ConditionType(
     "ResolvedRefs",
-    meaning="Everything the listener refers to is there and may be used",
+    meaning="Everything the listener refers to exists and may be used",
     reasons={
         "ResolvedRefs": "All references were found",
         "InvalidCertificateRef": "A certificate is missing or can't be used",

@@ -12,7 +12,7 @@ SET_ACCEPTED = ConditionType(
     "Accepted",
     meaning="The gateway takes the listeners of this set",
     reasons={
-        "Accepted": "At least one is taken",
+        "Accepted": "At least one listener is accepted",
         "NotAllowed": "The gateway allows no listeners from this namespace",
         "ParentNotAccepted": "The gateway can't be served itself",
         "ListenersNotValid": "At least one listener can't be served",

@@ -14,12 +14,12 @@ MOST_ANCESTORS = 16  # in one status
 
 POLICY_ACCEPTED = ConditionType(
     "Accepted",
-    meaning="The policy holds for this ancestor",
+    meaning="The policy applies to this ancestor",
     reasons={
         "Accepted": "It can be served",
         "Valid": "It can be served",
-        "Invalid": "It says something that can't be served",
-        "Conflicted": "An older policy says the same of the same target",
+        "Invalid": "It has a setting that can't be served",
+        "Conflicted": "An older policy sets the same fields for the same target",
         "TargetNotFound": "The port that it names does not exist, so it has no effect",
         "NoValidCACertificate": "None of its authorities can be used",
     },

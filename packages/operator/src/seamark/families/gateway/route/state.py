@@ -29,7 +29,7 @@ ROUTE_ACCEPTED = ConditionType(
 )
 ROUTE_RESOLVED = ConditionType(
     "ResolvedRefs",
-    meaning="Everything the route refers to is there and may be used",
+    meaning="Everything the route refers to exists and may be used",
     reasons={
         "ResolvedRefs": "All references were found",
         "BackendNotFound": "A backend does not exist",

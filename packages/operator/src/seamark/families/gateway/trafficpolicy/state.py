@@ -7,12 +7,12 @@ from seamark_runtime.conditions import ConditionType
 
 POLICY_ATTACHED = ConditionType(
     "Attached",
-    meaning="How the policy stands among others of the same target",
+    meaning="How the policy is combined with others of the same target",
     reasons={
-        "Attached": "It holds as it is",
+        "Attached": "The policy applies unchanged",
         "Merged": "Another policy of the same target adds to it",
         "TargetNotFound": "The listener or rule that it names does not exist, so it has no effect",
-        "Overridden": "Other policies of the same target say all that it says",
+        "Overridden": "Other policies of the same target set all of its fields",
     },
 )
 CONDITIONS = (POLICY_ACCEPTED, POLICY_ATTACHED)

@@ -217,7 +217,7 @@ class Port:
 
 
 def elsewhere(hostname: str, name: str, known: Collection[str]) -> bool:
-    """Whether a more specific listener than the one of this hostname has that name for itself."""
+    """Whether a listener with a more specific hostname than this one serves that name."""
     best = next((pattern for pattern in covering(name) if pattern in known), "") if name else ""
     return bool(best) and specificity(best) > specificity(hostname)
 

@@ -24,7 +24,7 @@ CREATED = ConditionType(
         "DomainInvalid": "No edge reserves such a name",
         "DomainTaken": "Another Domain has the name already",
         **NOT_VERIFIED,
-        "Releasing": "It is being deleted: the edge is asked to give the name up",
+        "Releasing": "It is being deleted: the edge is asked to release the name",
         **PENDING,
     },
 )
@@ -32,10 +32,10 @@ CERTIFICATE = ConditionType(
     "CertificateReady",
     meaning="There is a certificate for the name",
     reasons={
-        "CertificateReady": "The edge has one",
+        "CertificateReady": "The edge has a certificate",
         "NgrokManaged": "The edge issues its certificates itself",
-        "ProvisioningError": "The edge could not get one; the message has its error",
-        "Provisioning": "The edge is getting one",
+        "ProvisioningError": "The edge could not obtain a certificate; the message has its error",
+        "Provisioning": "The edge requests a certificate",
         "DomainNotCreated": "There is no domain at the edge",
         **NOT_VERIFIED,
         **PENDING,

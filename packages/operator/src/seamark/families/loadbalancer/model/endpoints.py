@@ -36,8 +36,8 @@ DOMAIN_READY = ConditionType(
     "DomainReady",
     meaning="The host that the endpoint is reached by is reserved at the edge",
     reasons={
-        "DomainReady": "It is, or no host is needed",
-        "DomainCreating": "The Domain is not there yet, or the edge has not answered",
+        "DomainReady": "The domain is ready, or no host is needed",
+        "DomainCreating": "The Domain does not exist yet, or the edge has not answered",
         "NotVerified": "The edge has not confirmed the domain since the time in the message",
         "NgrokAPIError": "The Domain can't be made",
         **PENDING,
@@ -126,7 +126,7 @@ def named_policy(view: View, namespace: str, name: str, refusal: PolicyRefusal) 
     """An NgrokTrafficPolicy: its document, or why it can't be used."""
     found = view.intent(NgrokTrafficPolicy, Key(namespace, name))
     if found is None or found.deleting:
-        return Policy(name, None, f"NgrokTrafficPolicy {name} is not there")
+        return Policy(name, None, f"NgrokTrafficPolicy {name} does not exist")
     document = found.spec.policy or {}
     try:
         check(document, refusal, namespace)
@@ -155,5 +155,5 @@ def domain_ready(host: Host) -> Condition:
     if created is not None and (created.status, created.reason) == ("Unknown", "NotVerified"):
         return DOMAIN_READY.unverified("The edge has not confirmed the domain")
     if created is None or certificate is None or "Unknown" in (created.status, certificate.status):
-        return DOMAIN_READY.not_yet("DomainCreating", created.message if created else "The Domain is not there yet")
+        return DOMAIN_READY.not_yet("DomainCreating", created.message if created else "The Domain does not exist yet")
     return DOMAIN_READY.true("DomainReady", "The edge has the domain and a certificate for it")

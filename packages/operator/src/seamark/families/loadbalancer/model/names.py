@@ -35,7 +35,7 @@ def digest(*parts: Any) -> str:
 
 
 def child_name(owner: Object, role: str) -> str:
-    """Always the same for the same owner and role, and never that of its predecessor's."""
+    """The same for the same owner and role, and never that of a deleted owner of the same name."""
     return f"{owner.metadata.name[:240]}-{digest(owner.uid, role)}"
 
 

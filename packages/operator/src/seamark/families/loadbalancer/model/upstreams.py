@@ -59,7 +59,7 @@ Answer = NotYet | Fresh[Upstream] | Stale[Upstream] | Failed
 
 
 def upstream_as(created: Condition, answer: Answer | None) -> Condition:  # noqa: PLR0911  one row per answer
-    """`created` is about the endpoint at the edge. `answer` is None where this edge has nothing dialled."""
+    """`created` is about the endpoint at the edge. `answer` is None where this edge checks no upstreams."""
     if created.status == "False":
         return UPSTREAM_REACHABLE.unknown("NoEndpoint", "The edge has no endpoint to reach the upstream through")
     if created.status != "True":

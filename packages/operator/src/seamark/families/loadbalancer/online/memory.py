@@ -20,5 +20,5 @@ UNSETTLED = Index(AgentEndpoint, _unsettled, "agent endpoints that are not settl
 
 
 def agents_awaited(_before: bool | None, view: View, _key: Key, _results: Results) -> bool | None:
-    """The transition: depends on the AgentEndpoints alone."""
+    """The transition function; its result depends on the AgentEndpoints alone."""
     return bool(view.by(UNSETTLED, EDGE)) or None

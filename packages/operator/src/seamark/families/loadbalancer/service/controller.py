@@ -59,7 +59,7 @@ def observe(
 
 
 def touched(service: Service) -> bool:
-    """Whether anything of ours is on it."""
+    """Whether it has any field that we own."""
     types = {condition.name for condition in CONDITIONS}
     written = (service.status.conditions if service.status is not None else None) or ()
     has_status = any(condition.type in types for condition in written)

@@ -24,7 +24,7 @@ SPACING = 10.0  # seconds: each look reads as many objects as there are owners
 
 
 def observe(options: Options, memory: Sweeping, view: View, _key: Key, results: Results) -> Seen | None:
-    """None where nothing is swept, and before an uninstall, when other rules say what is removed."""
+    """None where nothing is swept, and before an uninstall, when other rules decide what is removed."""
     if not options.sweep or options.drain:
         return None
     action = list_owned(options, view)

@@ -1,4 +1,4 @@
-"""The memory of the sweep: since when each object that the edge has something for is gone."""
+"""The memory of the sweep: since when the Kubernetes object of each object at the edge is gone."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ POSTED = ConditionType(
 READY = ConditionType(
     "Ready",
     meaning="The greeting is published, and posted where a board is named",
-    reasons={"Ready": "All is as wanted", "Pending": "Not verified yet"},
+    reasons={"Ready": "Everything is as desired", "Pending": "Not verified yet"},
     summary=True,
 )
 CONDITIONS = (PUBLISHED, POSTED, READY)

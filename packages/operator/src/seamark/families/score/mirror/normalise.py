@@ -63,7 +63,7 @@ def _is_good(condition: Condition) -> bool:
 
 
 def _problem(condition: Condition) -> Problem | None:
-    if condition.type in TABLE:  # True is bad news
+    if condition.type in TABLE:  # True is a problem
         status = FALSE if condition.status == TRUE else UNKNOWN
         message = condition.message or condition.reason or condition.type
         return None if condition.status == FALSE else Problem(condition.type, status, message)

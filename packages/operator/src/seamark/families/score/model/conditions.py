@@ -5,7 +5,7 @@ from __future__ import annotations
 from seamark_runtime.conditions import ConditionType
 
 REASONS = {
-    "Succeeded": "All is as wanted",
+    "Succeeded": "Everything is as desired",
     "SpecInvalid": "The Workload asks for something that can't be; the message says what and where",
     "PolicyViolation": "A policy of the platform forbids it",
     "ClaimPending": "A resource that it needs is not there yet",

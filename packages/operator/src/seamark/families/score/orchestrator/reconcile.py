@@ -195,7 +195,7 @@ def reference(seen: Seen) -> WorkloadRef:
 
 
 def plan(seen: Seen, config: Config, backend: Backend) -> WorkloadPlan:
-    """Only when all it needs is there: a runtime never sees half of a Workload."""
+    """Only when everything that it needs exists: a runtime never sees an incomplete Workload."""
     for key, resource in sorted(seen.resources.items()):
         if not up_to_date(seen, config, key, resource):
             raise Waiting(key)

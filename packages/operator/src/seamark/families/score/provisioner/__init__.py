@@ -1,1 +1,1 @@
-"""The provisioner gives what a claim asks for, by the platform's templates: values, and the name of a Secret."""
+"""The provisioner fulfils claims by the platform's templates: with values, and the name of a Secret."""

@@ -111,7 +111,7 @@ class _Conversion:
             raise _Fault(f"{where}.before: an order of containers can't be kept; leave it out, or use one container")
         _only(value, CONTAINER, where)
         if value.get("image") == ".":
-            raise _Fault(f"{where}.image: '.' asks for a build; name the image that was built")
+            raise _Fault(f"{where}.image: '.' requests a build; name the image that was built")
         found = dict(value)
         for name, entry in (("files", self._file), ("volumes", self._volume)):
             if name in value:

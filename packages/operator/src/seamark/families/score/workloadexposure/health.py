@@ -53,7 +53,7 @@ GOOD_WHEN_TRUE = (AVAILABLE.name, REACHABLE.name)
 
 
 def summed_up(parts: tuple[Condition, ...]) -> Condition:
-    """Named after the first that is bad news: a mirror then finds the same abstract reason in both."""
+    """Named after the first that is a problem: a mirror then finds the same abstract reason in both."""
     if parts[0].status == UNKNOWN:
         return READY.unknown(PROVISIONING.name, parts[0].message)  # it is not rendered yet: the state is not known
     bad = [part for part in parts if part.status == (FALSE if part.type in GOOD_WHEN_TRUE else TRUE)]

@@ -27,7 +27,7 @@ AVAILABLE = ConditionType(
     meaning="All replicas of this generation run",
     reasons={
         "Running": "All replicas are available",
-        "Provisioning": "Replicas of this generation are on their way",
+        "Provisioning": "Replicas of this generation are being started",
         "Degraded": "Some or all replicas are not available",
         "Refused": "The API server refused what was rendered; the message has its error",
         "QuotaExceeded": "A quota of the namespace is used up",
@@ -37,12 +37,12 @@ AVAILABLE = ConditionType(
 )
 PROVISIONING = ConditionType(
     "Provisioning",
-    meaning="This generation is being rolled out (True is bad news)",
-    reasons={"RollingOut": "Replicas of this generation are on their way", "RolledOut": "Nothing is under way"},
+    meaning="This generation is being rolled out (True is a problem)",
+    reasons={"RollingOut": "Replicas of this generation are being started", "RolledOut": "Nothing is under way"},
 )
 DEGRADED = ConditionType(
     "Degraded",
-    meaning="It was rolled out, and does not run as it should (True is bad news)",
+    meaning="It was rolled out, and does not run as it should (True is a problem)",
     reasons={
         "ReplicasMissing": "Some or all replicas are not available",
         "Unreachable": "The endpoint did not answer",
@@ -52,7 +52,7 @@ DEGRADED = ConditionType(
 )
 INGRESS_PENDING = ConditionType(
     "IngressPending",
-    meaning="An Ingress or a route is not served (True is bad news)",
+    meaning="An Ingress or a route is not served (True is a problem)",
     reasons={
         "RouteNotServed": "The Gateway does not serve the route yet",
         "IngressNotServed": "The Ingress has no address yet",
@@ -62,7 +62,7 @@ INGRESS_PENDING = ConditionType(
 )
 LB_PENDING = ConditionType(
     "LBPending",
-    meaning="A load balancer has no address (True is bad news)",
+    meaning="A load balancer has no address (True is a problem)",
     reasons={
         "NoAddress": "The Service has no address yet",
         "Addressed": "Every load balancer has an address, or there is none",
@@ -70,7 +70,7 @@ LB_PENDING = ConditionType(
 )
 DNS_NOT_READY = ConditionType(
     "DNSNotReady",
-    meaning="A host name has no answer in DNS (True is bad news)",
+    meaning="A host name has no answer in DNS (True is a problem)",
     reasons={
         "NoAnswer": "A host name was looked up, and there was no answer",
         "RecordNotReady": "The DNSEndpoint with the name is not ready",
@@ -98,7 +98,7 @@ REACHABLE = ConditionType(
 )
 READY = ConditionType(
     "Ready",
-    meaning="It runs, its ports accept connections, and nothing of the others is bad news",
+    meaning="It runs, its ports accept connections, and no other condition is a problem",
     reasons={
         "Running": "All is as it should be",
         "Available": "Not all replicas of this generation run",

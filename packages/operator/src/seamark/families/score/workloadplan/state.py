@@ -12,7 +12,7 @@ ACCEPTED = ConditionType(
     meaning="The runtime can read the values of the plan",
     reasons={
         "Accepted": "Every field has the form that this runtime renders",
-        "InvalidValues": "A field of spec.resolvedValues can't be rendered; the message has it. What runs is kept",
+        "InvalidValues": "A field of spec.resolvedValues can't be rendered: the previous configuration is kept",
     },
     summary=True,
 )
