@@ -38,15 +38,16 @@ NamedTargets = dict[str, tuple[str, ...]]
 
 @dataclass
 class AddressSources:
-    """What an object's addresses may come from: parents of routes, and nodes. `read`: the parents looked up so far."""
+    """What an object's addresses may come from: parents of routes (`read`: each is looked up once), and nodes."""
 
     find: Callable[[ParentKey], RouteParent | None] = lambda _key: None
     nodes: tuple[AddressedNode, ...] = ()
     read: dict[ParentKey, RouteParent | None] = field(default_factory=dict)
 
     def parent(self, key: ParentKey) -> RouteParent | None:
-        found = self.read[key] = self.find(key)
-        return found
+        if key not in self.read:
+            self.read[key] = self.find(key)
+        return self.read[key]
 
 
 @dataclass(frozen=True)
