@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import uvloop
 
 from seamark_runtime.errors import SeamarkError
 from tests.bench.edge import __main__ as edge
 from tests.bench.hardship import kill, restart
-from tests.bench.report import Drawn, save
+from tests.bench.report import Drawn, Finished, save
 from tests.bench.scenario import own_course
 from tests.bench.setting import Setting, setting
 from tests.bench.standard import drawn, standard
@@ -42,32 +43,37 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-async def bench(asked: argparse.Namespace) -> None:
+async def bench(asked: argparse.Namespace) -> Finished:
     if (own := own_course(asked.family)) is not None and not asked.restart and not asked.kill:
-        say(await own(asked, say))
-        return
+        return await own(asked, say)
     async with setting(asked.family) as where:
         if asked.restart:
             restarted = await restart(where, asked.restart, say)
-            finish(asked.family, "restart", restarted, restarted.text(asked.family))
-        elif asked.kill:
+            return kept(asked.family, "restart", restarted, restarted.text(asked.family))
+        if asked.kill:
             killed = await kill(where, asked.n, say)
-            finish(asked.family, "kill", killed, killed.text(asked.family))
-        else:
-            await compare(where, asked)
+            return kept(asked.family, "kill", killed, killed.text(asked.family))
+        return await compare(where, asked)
 
 
-async def compare(where: Setting, asked: argparse.Namespace) -> None:
+async def compare(where: Setting, asked: argparse.Namespace) -> Finished:
     line, details = await standard(where, asked.n, asked.pairs, 60 * asked.minutes, say)
-    for missed in line.missed(where.scenario.targets):
-        say(missed)
-    shown = drawn(details["pairs"], asked.n, where.scenario.targets.time_vs_floor)
-    finish(asked.family, "standard", {"result": line, **details}, line.text(asked.family), shown)
+    plot = drawn(details["pairs"], asked.n, where.scenario.targets.time_vs_floor)
+    finished = kept(asked.family, "standard", {"result": line, **details}, line.text(asked.family), plot)
+    return replace(finished, missed=tuple(line.missed(where.scenario.targets)))
 
 
-def finish(family: str, part: str, result: object, last_line: str, shown: Drawn | None = None) -> None:
-    say(f"details are in {save(family, part, result, drawn=shown)}")
-    say(last_line)
+def kept(family: str, part: str, result: object, last_line: str, plot: Drawn | None = None) -> Finished:
+    say(f"details are in {save(family, part, result, drawn=plot)}")
+    return Finished(last_line)
+
+
+def shown(finished: Finished) -> int:
+    """Prints the result; the exit code is 1 when a bar was missed."""
+    for missed in finished.missed:
+        say(f"missed: {missed}")
+    say(finished.line)
+    return 1 if finished.missed else 0
 
 
 def main() -> int:
@@ -76,11 +82,10 @@ def main() -> int:
         edge.main()
         return 0
     try:
-        uvloop.run(bench(asked))
+        return shown(uvloop.run(bench(asked)))
     except SeamarkError as error:
         print(error.message, file=sys.stderr)  # noqa: T201
         return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,8 +38,21 @@ class Line:
 
     def missed(self, targets: Targets) -> list[str]:
         """What is above its target, each as a sentence."""
-        found = ((field.name, getattr(self, field.name), getattr(targets, field.name)) for field in fields(targets))
-        return [f"{name} is {value:.4g}, above its target of {most:g}" for name, value, most in found if value > most]
+        return above(asdict(self), asdict(targets))
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a benchmark ends with: its last line, and the bars that it missed, each as a sentence."""
+
+    line: str
+    missed: tuple[str, ...] = ()
+
+
+def above(measured: Mapping[str, float], most: Mapping[str, float]) -> list[str]:
+    """Numbers beyond the line's own that are above their targets, each as a sentence."""
+    found = ((name, measured[name], limit) for name, limit in most.items())
+    return [f"{name} is {value:.4g}, above its target of {limit:.4g}" for name, value, limit in found if value > limit]
 
 
 class Measured(Protocol):

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -14,6 +14,9 @@ from seamark_runtime.api.crd import CRD
 from seamark_runtime.api.meta import Object, Resource
 from seamark_runtime.controller import Declaration
 from seamark_runtime.errors import UserError
+
+if TYPE_CHECKING:
+    from tests.bench.report import Finished
 
 # A family registers here: the module that has its SCENARIO and, where the standard course does not fit, a `bench`.
 FAMILIES = {
@@ -115,9 +118,9 @@ def find(family: str) -> Scenario:
     return scenario
 
 
-def own_course(family: str) -> Callable[[Any, Callable[[str], None]], Awaitable[str]] | None:
-    """The course of a family that the standard one does not fit: it says how it goes, and returns the last line."""
+def own_course(family: str) -> Callable[[Any, Callable[[str], None]], Awaitable[Finished]] | None:
+    """The course of a family that the standard one does not fit: it prints its progress, and returns its result."""
     find(family)
-    course: Callable[[Any, Callable[[str], None]], Awaitable[str]] | None
+    course: Callable[[Any, Callable[[str], None]], Awaitable[Finished]] | None
     course = getattr(import_module(FAMILIES[family]), "bench", None)
     return course

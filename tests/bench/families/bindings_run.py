@@ -20,7 +20,7 @@ from seamark_runtime.api.core import Service
 from seamark_runtime.errors import SeamarkError
 from tests.bench.families.floors import least, unmark
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, Line, line_of, save
+from tests.bench.report import Drawn, Finished, Line, above, line_of, save
 from tests.bench.scenario import Write
 from tests.bench.setting import NAMESPACES, Setting, setting
 from tests.bench.spread import median, spread
@@ -30,6 +30,8 @@ N = 300
 UNREACHABLE = 100
 MANY = 5000
 PATIENCE = 0.5
+MOST_GROWTH = 2.1  # of CPU, from N to 2N
+AS_THE_FLOOR = 1.05  # of the floor's growth: so much does a ratio of two runs vary
 Say = Callable[[str], None]
 
 
@@ -69,7 +71,7 @@ def urls(n: int, silent: int = 0) -> dict[str, str]:
     return {one.name: one.url for one in found}
 
 
-async def bench(asked: Any, say: Say) -> str:
+async def bench(asked: Any, say: Say) -> Finished:
     from tests.bench.families.bindings import FILE  # noqa: PLC0415
     from tests.bench.families.bindings_forward import forward  # noqa: PLC0415
 
@@ -80,18 +82,19 @@ async def bench(asked: Any, say: Say) -> str:
     n = N if asked.n == 1000 else asked.n  # 1000 is the default
     async with setting("bindings") as where:
         await where.bare.write(Write("POST", NAMESPACES, {"metadata": {"name": "users"}}))
-        line, details, words, shown = await _bench(where, listing, n, asked, say)
+        line, details, sizes, words, shown = await _bench(where, listing, n, asked, say)
     say("the forwarder, against connections to the ingress without one")
     carried = await forward(directory, say)
     saved = save("bindings", "standard", {**details, "forwarder": asdict(carried)}, drawn=shown)
     say(f"details are in {saved}")
     carries = f"forward_throughput={carried.throughput:.2f} forward_connections={carried.connections:.2f}"
-    return f"{line.text('bindings')} {words} {carries}"
+    missed = [*line.missed(where.scenario.targets), *growth_missed(*sizes)]
+    return Finished(f"{line.text('bindings')} {words} {carries}", tuple(missed))
 
 
 async def _bench(
     where: Setting, listing: Path, n: int, asked: Any, say: Say
-) -> tuple[Line, dict[str, Any], str, Drawn]:
+) -> tuple[Line, dict[str, Any], tuple[Size, Size], str, Drawn]:
     runs: list[Run] = []
     began = time.monotonic()
     await floor(where, min(n, 50))
@@ -103,14 +106,11 @@ async def _bench(
     say(f"{n} of which {UNREACHABLE} can't be reached, against the others alone")
     alone, beside, among = await unreachable(where, listing, n, say)
     say("thousands")
-    sizes = [await sized(where, listing, many, say) for many in (MANY // 2, MANY)]
+    half, whole = await sized(where, listing, MANY // 2, say), await sized(where, listing, MANY, say)
     say("rest")
     idle = await rest(where, listing, n, say)
     say(f"time against the floor: {spread([run.ratio for run in runs])}")
     line = line_of(n, runs, idle)
-    for missed in line.missed(where.scenario.targets):
-        say(missed)
-    half, whole = sizes
     deletion = max(run.deletion_requests for run in runs)
     words = (
         f"deletion_requests={deletion:.3f} deletion_s={median([run.deletion_seconds for run in runs]):.2f} "
@@ -119,17 +119,24 @@ async def _bench(
         f"growth_2x={whole.seconds / half.seconds:.2f} floor_growth_2x={whole.floor / half.floor:.2f} "
         f"cpu_growth_2x={whole.cpu / half.cpu:.2f} mb_growth_2x={whole.memory_mb / half.memory_mb:.2f}"
     )
-    details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(one) for one in sizes]}
+    details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "sizes": [asdict(half), asdict(whole)]}
     shown = Drawn(
         ratios=[run.ratio for run in runs],
         target=where.scenario.targets.time_vs_floor,
         ms_until_done=[took for run in runs for took in run.took_ms],
         sizes=[
             (n, median([1000 * run.seconds / n for run in runs])),
-            *((one.n, 1000 * one.seconds / one.n) for one in sizes),
+            *((one.n, 1000 * one.seconds / one.n) for one in (half, whole)),
         ],
     )
-    return line, {**details, "alone": alone, "beside": beside, "among": among}, words, shown
+    return line, {**details, "alone": alone, "beside": beside, "among": among}, (half, whole), words, shown
+
+
+def growth_missed(half: Size, whole: Size) -> list[str]:
+    """The bars of linear growth: CPU, and time against the growth of the floor, which is the API server's own."""
+    grown = {"cpu_growth_2x": whole.cpu / half.cpu, "growth_2x": whole.seconds / half.seconds}
+    floor = whole.floor / half.floor
+    return above(grown, {"cpu_growth_2x": MOST_GROWTH, "growth_2x": floor * AS_THE_FLOOR})
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from seamark_runtime.connection import connect
 from seamark_runtime.http import HttpTransport
 from tests.bench.families.cluster_sides import Caller, calling, each, embedded, resident_mb
 from tests.bench.families.core import MANAGER, SAID, SCENARIO
-from tests.bench.report import save
+from tests.bench.report import Finished, save
 from tests.bench.spread import median
 from tests.cluster.kubelet_machine import ECHO, a_pod, a_service, seconds_until_ready
 from tests.cluster.test_routing import POUR, throughput
@@ -71,7 +71,7 @@ class Result:
         return below + [f"{name} is above {limit:g}" for name, limit in most.items() if getattr(self, name) > limit]
 
 
-async def bench(asked: argparse.Namespace, say: Say) -> str:
+async def bench(asked: argparse.Namespace, say: Say) -> Finished:
     ready = await ready_seconds(say)
     ours, ratio, process = await status_writes(asked.n, asked.pairs, say)
     pod = await pod_ready(say)
@@ -88,10 +88,8 @@ async def bench(asked: argparse.Namespace, say: Say) -> str:
         stubs_s=stubs_s,
         stubs_mb=stubs_mb,
     )
-    for missed in result.missed():
-        say(missed)
     say(f"details are in {save('cluster', 'standard', dataclasses.asdict(result))}")
-    return result.text()
+    return Finished(result.text(), tuple(result.missed()))
 
 
 async def ready_seconds(say: Say) -> float:

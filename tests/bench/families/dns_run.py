@@ -27,7 +27,7 @@ from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import Bare, each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, line_of, save
+from tests.bench.report import Drawn, Finished, line_of, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting, names, setting
 from tests.bench.spread import median, spread
@@ -76,7 +76,7 @@ class OneChange:
     incremental_transfers: int
 
 
-async def bench(asked: Any, say: Say) -> str:
+async def bench(asked: Any, say: Say) -> Finished:
     directory = Path(tempfile.mkdtemp(prefix="seamark-bench-dns-"))
     server = Bind(directory / "bind")
     os.environ["SEAMARK_BENCH_DNS_PORT"] = str(server.port)
@@ -87,7 +87,7 @@ async def bench(asked: Any, say: Say) -> str:
         server.close()
 
 
-async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
+async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> Finished:
     n = asked.n
     runs: list[Run] = []
     began = time.monotonic()
@@ -103,8 +103,6 @@ async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
     say(f"  among {AMONG[1]}: {change}")
     say(f"time against the floor: {spread([run.ratio for run in runs])}")
     line = line_of(n, runs, idle_writes)
-    for missed in line.missed(where.scenario.targets):
-        say(missed)
     say(f"no piece of work held the loop longer than {max(run.held_max_ms for run in runs):.0f} ms of its own time")
     changes = {str(AMONG[0]): asdict(few), str(AMONG[1]): asdict(change)}
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "change": changes}
@@ -116,12 +114,13 @@ async def _bench(where: Setting, server: Bind, asked: Any, say: Say) -> str:
         changes=[(AMONG[0], few.cpu_ms), (AMONG[1], change.cpu_ms)],
     )
     say(f"details are in {save('dns', 'standard', details, drawn=shown)}")
-    return (
+    text = (
         f"{line.text('dns')} ready={min(run.ready for run in runs)} refused={max(run.refused for run in runs)} "
         f"change_requests={change.api_requests} change_updates={change.update_messages} "
         f"change_cpu_ms={few.cpu_ms:.1f}/{change.cpu_ms:.1f} change_full_transfers={change.full_transfers} "
         f"idle_transfers={idle_transfers} held_max_ms={max(run.held_max_ms for run in runs):.0f}"
     )
+    return Finished(text, tuple(line.missed(where.scenario.targets)))
 
 
 async def pair(where: Setting, server: Bind, n: int) -> Run:

@@ -18,7 +18,7 @@ from tests.bench.bare import each, make_all
 from tests.bench.families.floors import least
 from tests.bench.families.gateway_routes import GatewayScenario
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, Line, save
+from tests.bench.report import Drawn, Finished, Line, save
 from tests.bench.scenario import Sort, Write
 from tests.bench.setting import Setting, names, setting
 from tests.bench.spread import median, spread
@@ -47,7 +47,7 @@ class Run:
     took_ms: list[float] = field(default_factory=list, repr=False)
 
 
-async def bench(asked: Any, say: Say) -> str:
+async def bench(asked: Any, say: Say) -> Finished:
     async with setting("gateway") as where:
         await prepare(where)
         return await _bench(where, asked, say)
@@ -74,7 +74,7 @@ async def make_gateway(where: Setting) -> None:
     await where.bare.write(Write("POST", Gateway.RESOURCE.path(where.namespace), body))
 
 
-async def _bench(where: Setting, asked: Any, say: Say) -> str:
+async def _bench(where: Setting, asked: Any, say: Say) -> Finished:
     runs: list[Run] = []
     began = time.monotonic()
     while len(runs) < asked.pairs and (
@@ -97,8 +97,6 @@ async def _bench(where: Setting, asked: Any, say: Say) -> str:
         idle_writes=idle,
         loop_lag_p99_ms=median([run.lag_p99_ms for run in runs]),
     )
-    for missed in line.missed(where.scenario.targets):
-        say(missed)
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs]}
     shown = Drawn(
         ratios=ratios,
@@ -107,11 +105,12 @@ async def _bench(where: Setting, asked: Any, say: Say) -> str:
         sizes=[(asked.n, median([1000 * run.seconds / asked.n for run in runs]))],
     )
     say(f"details are in {save('gateway', 'standard', details, drawn=shown)}")
-    return (
+    text = (
         f"{line.text('gateway')} route_writes={max(run.route_writes for run in runs):.3f} "
         f"gateway_writes={max(run.gateway_writes for run in runs)} clear_vs_floor={median(cleared):.2f} "
         f"clear_cpu_s={median([run.clear_cpu for run in runs]):.2f}"
     )
+    return Finished(text, tuple(line.missed(where.scenario.targets)))
 
 
 async def pair(where: Setting, n: int) -> Run:

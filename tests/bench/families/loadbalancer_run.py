@@ -28,7 +28,7 @@ from seamark_runtime.errors import SeamarkError
 from tests.bench.bare import each, make_all
 from tests.bench.families.floors import marked
 from tests.bench.process import OperatorProcess
-from tests.bench.report import Drawn, line_of, save
+from tests.bench.report import Drawn, Finished, above, line_of, save
 from tests.bench.scenario import Sort
 from tests.bench.setting import HARNESS, Setting, names, setting
 from tests.bench.spread import median, spread
@@ -39,6 +39,7 @@ TLS = 50
 MANY = 2000
 PORTS = "10000-14999"
 PATIENCE = 1.0
+MOST = {"edge_calls": 1.1, "tls_requests": 12, "tls_edge_calls": 4, "tls_wrong_first": 0, "idle_edge_calls": 0}
 CALLS = re.compile(r'seamark_edge_api_requests_total\{method="(\w+)",resource="(\w+)",status="\d+"\} ([0-9.]+)')
 POLLS = (("GET", "endpoints"), ("GET", "tunnel_sessions"))
 AGENT = "from seamark.cli.agent import app; app()"
@@ -73,7 +74,7 @@ class Run:
         return self.seconds / self.floor if self.floor else 0.0
 
 
-async def bench(asked: Any, say: Say) -> str:
+async def bench(asked: Any, say: Say) -> Finished:
     with tempfile.TemporaryDirectory(prefix="seamark-bench-lb-") as folder:
         edge = RunningEdge(
             Path(folder) / "edge", tcp_ports=PORTS, requests_per_minute=120_000, lease_seconds=0, log_level="warning"
@@ -108,7 +109,7 @@ async def agent(where: Setting, edge: RunningEdge) -> AsyncIterator[None]:
         await process.wait()
 
 
-async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str:
+async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> Finished:
     n = min(asked.n, MANY) if asked.n != 1000 else 200
     runs: list[Run] = []
     began = time.monotonic()
@@ -125,8 +126,6 @@ async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str
     idle_writes, idle_calls = await rest(where, edge)
     per_object = median([run.seconds / run.n for run in runs])
     line = replace(line_of(n, runs, idle_writes), rss_mb_per_1000=many.memory_mb * 1000 / MANY)
-    for missed in line.missed(where.scenario.targets):
-        say(missed)
     details = {"result": asdict(line), "pairs": [asdict(run) for run in runs], "tls": asdict(tls), "many": asdict(many)}
     shown = Drawn(
         ratios=[run.ratio for run in runs],
@@ -135,12 +134,20 @@ async def _bench(where: Setting, edge: RunningEdge, asked: Any, say: Say) -> str
         sizes=[(n, 1000 * per_object), (MANY, 1000 * many.seconds / MANY)],
     )
     say(f"details are in {save('loadbalancer', 'standard', details, drawn=shown)}")
-    return (
+    text = (
         f"{line.text('loadbalancer')} edge_calls={max(run.edge_calls for run in runs):.2f} "
         f"tls_requests={tls.requests:.2f} tls_edge_calls={tls.edge_calls:.2f} tls_wrong_first={wrong} "
         f"many={MANY} many_requests={many.requests:.2f} many_edge_calls={many.edge_calls:.2f} "
         f"many_time_per_object_vs_small={many.seconds / MANY / per_object:.2f} idle_edge_calls={idle_calls}"
     )
+    measured = {
+        "edge_calls": max(run.edge_calls for run in runs),
+        "tls_requests": tls.requests,
+        "tls_edge_calls": tls.edge_calls,
+        "tls_wrong_first": wrong,
+        "idle_edge_calls": idle_calls,
+    }
+    return Finished(text, (*line.missed(where.scenario.targets), *above(measured, MOST)))
 
 
 async def operated(where: Setting, edge: RunningEdge, wanted: Sequence[str], floor: float) -> Run:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from seamark_runtime.errors import UserError
-from tests.bench.__main__ import arguments
+from tests.bench.__main__ import arguments, shown
 from tests.bench.counting import Requests
-from tests.bench.report import Line, save
+from tests.bench.families.bindings_run import Size, growth_missed
+from tests.bench.report import Finished, Line, above, save
 from tests.bench.scenario import Targets, find
 
 GOOD = Line(
@@ -53,6 +54,34 @@ def test_what_is_above_its_target_is_named() -> None:
         "requests_per_object is 2.1, above its target of 2",
         "cpu_ms_per_object is 2.5, above its target of 2",
         "idle_writes is 3, above its target of 0",
+    ]
+
+
+def test_a_missed_bar_is_the_exit_code_and_stands_above_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(Finished("core: n=10", ("idle_writes is 3, above its target of 0",))) == 1
+    assert capsys.readouterr().out == "missed: idle_writes is 3, above its target of 0\ncore: n=10\n"
+    assert shown(Finished("core: n=10")) == 0
+
+
+def size(n: int, seconds: float, cpu: float) -> Size:
+    """The floor's time doubles, and a bit more: the API server gets slower as it fills."""
+    return Size(n, floor=20.0 * (n / 2500) ** 1.1, seconds=seconds, cpu=cpu, memory_mb=n / 50)
+
+
+def test_bindings_that_grow_with_the_floor_and_with_their_number_miss_nothing() -> None:
+    assert growth_missed(size(2500, 30.0, 10.0), size(5000, 64.0, 21.0)) == []
+
+
+def test_bindings_that_grow_faster_than_their_number_are_named() -> None:
+    assert growth_missed(size(2500, 30.0, 10.0), size(5000, 75.0, 27.0)) == [
+        "cpu_growth_2x is 2.7, above its target of 2.1",
+        "growth_2x is 2.5, above its target of 2.251",
+    ]
+
+
+def test_further_numbers_have_targets_of_their_own() -> None:
+    assert above({"edge_calls": 1.2, "idle_edge_calls": 0}, {"edge_calls": 1.1, "idle_edge_calls": 0}) == [
+        "edge_calls is 1.2, above its target of 1.1"
     ]
 
 
