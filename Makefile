@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak witness hostile report manifests clean lock changelog
+.PHONY: help run test check bench simulate seeded-bugs conformance soak witness rest hostile report manifests clean lock changelog
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -60,6 +60,10 @@ soak: ## all families with churn and faults on the real control plane, then the 
 witness: ## compare all statuses with what clients see, with faults, for MINUTES=5; needs root
 	@$(SETUP) venv controlplane gateway system
 	@$(BIN)/python -m tests.witness --minutes $(MINUTES) $(ARGS)
+
+rest: ## all examples for MINUTES=5 in which nothing changes: what is written meanwhile, and the CPU of all probes
+	@$(SETUP) venv gateway
+	@$(BIN)/python -m tests.rest --minutes $(MINUTES) $(ARGS)
 
 hostile: ## every field that a tenant may write, with hostile values; ARGS=--edge for the edge's ports; needs root
 	@$(SETUP) venv controlplane gateway system

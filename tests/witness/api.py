@@ -110,20 +110,24 @@ class Api:
 
     def watch(self, kind: str, seen: Callable[[Json, bool], None]) -> None:
         """Follow all objects of a kind in a thread of its own: `seen(object, deleted)`."""
-        threading.Thread(target=self._follow, args=(kind, seen), name=f"watch {kind}", daemon=True).start()
+        self.watch_path(kind, self.path((kind, "", "")), seen)
 
-    def _follow(self, kind: str, seen: Callable[[Json, bool], None]) -> None:
+    def watch_path(self, kind: str, path: str, seen: Callable[[Json, bool], None]) -> None:
+        """The same for objects of any kind, by the path of their list."""
+        threading.Thread(target=self._follow, args=(kind, path, seen), name=f"watch {kind}", daemon=True).start()
+
+    def _follow(self, kind: str, path: str, seen: Callable[[Json, bool], None]) -> None:
         known: dict[Key, Json] = {}
         while True:
             try:
-                listed = self.ask("GET", self.path((kind, "", "")))
+                listed = self.ask("GET", path)
                 fresh = {key_of({**one, "kind": kind}): {**one, "kind": kind} for one in listed["items"]}
                 for key in known.keys() - fresh.keys():
                     seen(known[key], True)
                 for one in fresh.values():
                     seen(one, False)
                 known = fresh
-                for event in self._events(kind, listed["metadata"]["resourceVersion"]):
+                for event in self._events(path, listed["metadata"]["resourceVersion"]):
                     if event["type"] in {"ADDED", "MODIFIED", "DELETED"}:
                         one, gone = event["object"], event["type"] == "DELETED"
                         seen(one, gone)
@@ -133,12 +137,13 @@ class Api:
             except (OSError, Refused, ValueError, http.client.HTTPException):
                 time.sleep(0.3)
 
-    def _events(self, kind: str, version: str) -> Iterator[Json]:
+    def _events(self, path: str, version: str) -> Iterator[Json]:
         options = {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true", "timeoutSeconds": "600"}
         connection = self._connect(75)  # bookmarks come once a minute
         try:
-            path = f"{self.path((kind, '', ''))}?{urlencode(options)}"
-            connection.request("GET", path, headers={"Authorization": f"Bearer {self._token}"})
+            connection.request(
+                "GET", f"{path}?{urlencode(options)}", headers={"Authorization": f"Bearer {self._token}"}
+            )
             response = connection.getresponse()
             while line := response.readline():
                 yield json.loads(line)

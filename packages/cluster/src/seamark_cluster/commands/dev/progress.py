@@ -16,6 +16,7 @@ from seamark_runtime.controller import Controller
 from seamark_runtime.operator import Operator
 
 SOON, LATER = 0.1, 2.0  # seconds between two checks: while it fails, and once it passes
+AT_REST = 1.0  # seconds between two looks at the objects, once all are ready
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Progress:
                 group.create_task(self._check(checker, item))
             while True:
                 self.objects = list(objects_of(operator))
-                await asyncio.sleep(SOON)
+                await asyncio.sleep(AT_REST if self.done else SOON)
 
     async def _check(self, checker: Checker, check: Check) -> None:
         while True:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from seamark_cluster.commands.dev.progress import Progress
+from seamark_cluster.commands.dev.progress import Progress, Row
 
 
 @dataclass
@@ -32,18 +32,22 @@ class Screen:
         print_line(f"The console: {self.page}#token={self.token}", soft_wrap=True, highlight=False)
         print_line("Ctrl-C ends it and leaves nothing behind.\n")
         printed: set[str] = set()
-        with Live(console=self.console, refresh_per_second=4) as live:
+        before: list[Row] | None = None
+        with Live(console=self.console, auto_refresh=False) as live:
             while True:
-                for row in progress.rows:
+                rows = progress.rows
+                for row in rows:
                     if row.good and row.command and row.command not in printed:
                         printed.add(row.command)
                         live.console.print(f"  {row.command}", soft_wrap=True, highlight=False)
-                live.update(table(progress))
+                if rows != before:
+                    before = rows
+                    live.update(table(rows), refresh=True)
                 await asyncio.sleep(0.25)
 
 
-def table(progress: Progress) -> Table:
+def table(rows: list[Row]) -> Table:
     shown = Table("object or check", "true", "says", box=None, pad_edge=False)
-    for row in progress.rows:
+    for row in rows:
         shown.add_row(row.what, "[green]True[/]" if row.good else "[yellow]not yet[/]", row.message)
     return shown
