@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from io import StringIO
@@ -273,3 +274,13 @@ def test_an_upstream_names_the_service_that_the_agent_connects_to(url: str, name
     raw: Raw = {"metadata": {"namespace": "default", "name": "a"}, "spec": {"url": "", "upstream": {"url": url}}}
     found = [link for link in agent_endpoint(raw) if isinstance(link, Reference) and link.resource == kinds.SERVICE]
     assert [link.key for link in found] == named
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"), [("Workload", "Ready"), ("Workload", "RuntimeReady"), ("WorkloadExposure", "Ready")]
+)
+def test_what_is_not_reached_is_not_explained_as_running(kind: str, condition: str) -> None:
+    """The reason is also given where nothing was rendered, or nothing runs."""
+    meaning = meanings()(kind, condition, "NetworkUnavailable")
+    assert meaning
+    assert not re.search(r"\bruns\b|\brunning\b", meaning)
