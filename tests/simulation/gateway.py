@@ -1,4 +1,4 @@
-"""The gateway family in the simulator: gateways, routes, another controller's words, and a data plane with troubles.
+"""The gateway family in the simulator: gateways, routes, another controller's words, and outside facts that change.
 
 The oracle computes attachment by itself, from the store alone: which parent of a route is a gateway of our class.
 """
@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from seamark.api.gatewaypolicies import BackendTLSPolicy
 from seamark.families.gateway.family import TRAFFIC_POLICY, controllers
 from seamark.families.gateway.model.options import Options
-from seamark_edge.dataplane.memory import MemoryDataPlane
-from seamark_edge.dataplane.model import Snapshot
-from seamark_edge.dataplane.protocol import Outcome, Rejected
 from seamark_runtime.api.core import Service
 from seamark_runtime.api.crd import CRD
+from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.gateway import (
     Gateway,
     GatewayClass,
@@ -30,10 +28,10 @@ from seamark_runtime.api.gateway import (
 )
 from seamark_runtime.api.meta import Key
 from seamark_runtime.controller import Declaration
-from seamark_runtime.errors import Retry
 from seamark_runtime.transport import Answer, HttpRequest
 from seamark_runtime.untrusted.names import received_path
-from tests.simulation.faults import CANARY, Fault
+from tests.simulation.faults import Fault
+from tests.simulation.gateway_plane import BAD, Trouble, TwinPlane
 from tests.simulation.invariants import conditions_of
 from tests.simulation.scenario import Step, Violation
 
@@ -45,10 +43,13 @@ if TYPE_CHECKING:
 NAMESPACE = "default"
 GROUP = "gateway.networking.k8s.io"
 GATEWAYS, ROUTES, CLASSES = f"gateways.{GROUP}", f"httproutes.{GROUP}", f"gatewayclasses.{GROUP}"
+BACKENDS_READY = "seamark.dev/BackendsReady"
 OURS, THEIRS = "kgateway.dev/kgateway", "example.com/other"
 KINDS = (GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute, ReferenceGrant, BackendTLSPolicy)
-BAD = "bad"  # routes of this name are refused by the data plane, as long as they have no hostname
+SLICES = str(EndpointSlice.RESOURCE)
 OPTIONS = Options(addresses=("192.0.2.0/24",), counting=0.5, verify=200.0)
+SHELF_LIFE = 3 * OPTIONS.verify
+GRACE = 40.0  # seconds: a call that hangs, and the write
 FOREIGN = {
     "controllerName": THEIRS,
     "parentRef": {"name": "theirs"},
@@ -63,36 +64,6 @@ FOREIGN = {
         }
     ],
 }
-
-
-class TwinPlane(MemoryDataPlane):
-    """A data plane with the troubles that the world sends; `taken` is what each gateway was served, since when."""
-
-    def __init__(self) -> None:
-        super().__init__(listens=True)
-        self.world: World
-        self.ever: dict[Key, list[Snapshot]] = {}
-
-    async def program(self, gateway: Key, snapshot: Snapshot) -> Outcome:
-        await asyncio.sleep(0.005)
-        if self.world.under(Fault.OUTSIDE_REFUSES):
-            raise Retry("the data plane is closed")
-        if self.world.under(Fault.OUTSIDE_LEAKS):
-            raise Retry(f"the data plane does not know Authorization: Bearer {CANARY}")
-        if self.world.under(Fault.OUTSIDE_HANGS):
-            await asyncio.Event().wait()
-        outcome = Rejected("no such flavour") if tasteless(snapshot) else await super().program(gateway, snapshot)
-        if gateway in self.serving:
-            self.ever.setdefault(gateway, []).append(self.serving[gateway])
-        if self.world.under(Fault.OUTSIDE_LOSES):
-            await asyncio.Event().wait()
-        return outcome
-
-
-def tasteless(snapshot: Snapshot) -> bool:
-    """Whether there is a bad route for every name in it."""
-    hosts = (host for table in snapshot.tables.values() for host in table.hosts if "*" in host.domains)
-    return any(entry.origin.name == BAD for host in hosts for entry in host.entries)
 
 
 class GatewayScenario:
@@ -140,6 +111,11 @@ class GatewayScenario:
             Step(
                 "the operator restarts", lambda world: world.restart_operator(), most=1
             ),  # its warning is there already
+            Step("a backend has an endpoint", endpoint_comes, most=4),
+            Step("everything beyond us freezes, and the operator restarts", self._freeze),
+            Step("it is late", lambda world: self._trouble(world, Trouble.LATE)),
+            Step("another program answers", lambda world: self._trouble(world, Trouble.OTHER)),
+            Step("the endpoint goes", lambda world: delete(world, SLICES, "web"), most=4),
             Step("the route is an orphan", lambda world: route(world, "r", "nowhere"), most=4),
         )
 
@@ -178,9 +154,35 @@ class GatewayScenario:
             if foreign(event.new) != foreign(event.old):
                 raise Violation("foreign fields", "another controller's entry was touched")
 
+    def _trouble(self, world: World, trouble: Trouble) -> None:
+        world.outside.fall_ill(trouble, SHELF_LIFE + 3 * GRACE)
+        self._judge_in(SHELF_LIFE + GRACE)
+
+    def _freeze(self, world: World) -> None:
+        """On both sides of a restart, which may keep what was published for one more shelf life."""
+        world.outside.fall_ill(Trouble.FROZEN, 3 * SHELF_LIFE)
+        self._judge_in(SHELF_LIFE + GRACE)
+        loop = asyncio.get_running_loop()
+        loop.call_later(1.5 * SHELF_LIFE, world.restart_operator)
+        loop.call_later(1.5 * SHELF_LIFE + GRACE, self._judge_in, SHELF_LIFE + GRACE)
+
+    def _judge_in(self, seconds: float) -> None:
+        world, now = self._world, self._world.clock.monotonic()
+        lives, acts = world.lives, len(world.acts)
+
+        def judge() -> None:
+            plane = world.outside
+            if plane.ill and plane.ill_since <= now and (world.lives, len(world.acts)) == (lives, acts):
+                with world.watching():
+                    nothing_is_true(world)
+
+        asyncio.get_running_loop().call_later(seconds, judge)
+
     # ---- at rest
 
     def unsettled(self, world: World) -> str:
+        if world.outside.ill:
+            return "the data plane is in trouble"
         routes = list(world.store.objects(ROUTES))
         served: dict[str, set[str]] = {}
         for one in routes:
@@ -189,7 +191,7 @@ class GatewayScenario:
             for parent, accepted in expected.items():
                 if accepted == "True":
                     served.setdefault(parent, set()).add(name)
-            if words := wrongly(one, expected):
+            if words := wrongly(world, one, expected):
                 return f"{name}: {words}"
         for one in world.store.objects(GATEWAYS):
             name = one["metadata"]["name"]
@@ -234,17 +236,45 @@ def foreign(obj: Any) -> list[Any]:
     return [entry for entry in entries(obj) if entry["controllerName"] != OURS]
 
 
-def wrongly(one: Any, expected: dict[str, str]) -> str:
+def wrongly(world: World, one: Any, expected: dict[str, str]) -> str:
     said = {entry["parentRef"]["name"]: entry for entry in entries(one) if entry["controllerName"] == OURS}
     if set(said) != set(expected):
         return f"it has entries for {sorted(said)}, and should have them for {sorted(expected)}"
     for parent, status in expected.items():
-        accepted = {each["type"]: each for each in said[parent]["conditions"]}["Accepted"]
+        conditions = {each["type"]: each for each in said[parent]["conditions"]}
+        accepted = conditions["Accepted"]
         if accepted["observedGeneration"] != one["metadata"]["generation"]:
             return f"the entry for {parent} speaks of an older generation"
+        if status == "True" and (words := backends_wrongly(world, conditions)):
+            return f"at {parent}: {words}"
         if accepted["status"] != status:
             return f"Accepted at {parent} is {accepted['status']}, and should be {status}: {accepted['message']}"
     return ""
+
+
+def backends_wrongly(world: World, conditions: dict[str, Any]) -> str:
+    """A backend is ready exactly while it has an endpoint: in this world each accepts connections."""
+    expected = "False" if world.store.get(SLICES, NAMESPACE, "web") is None else "True"
+    ready = conditions.get(BACKENDS_READY)
+    return "" if ready is not None and ready["status"] == expected else f"{BACKENDS_READY} is {ready}"
+
+
+def nothing_is_true(world: World) -> None:
+    """Nothing has answered for longer than a shelf life: neither gateways nor backends are known to work."""
+    for kind in (GATEWAYS, ROUTES):
+        for one in world.store.objects(kind):
+            for condition in claims(one):
+                if condition["status"] == "True":
+                    words = f"{one['metadata']['name']}: {condition['type']} is True: {condition['message']}"
+                    raise Violation("in time", f"{words}, and nothing has answered for {SHELF_LIFE:g} s")
+
+
+def claims(one: Any) -> Iterator[Any]:
+    """Conditions of ours that claim that something beyond us works."""
+    status = one.get("status") or {}
+    parts = (status, *(status.get("listeners") or ()), *(each for each in entries(one) if each not in foreign(one)))
+    for part in parts:
+        yield from (each for each in part.get("conditions") or () if each["type"] in {"Programmed", BACKENDS_READY})
 
 
 def gateway_wrongly(world: World, one: Any, attached: int, served: set[str]) -> str:
@@ -295,6 +325,20 @@ def route(world: World, name: str, *names: str, name_of: str = "") -> None:
     put(world, HTTPRoute, name, {"parentRefs": [{"name": each} for each in names], "rules": rules, **hostnames})
 
 
+def endpoint_comes(world: World) -> None:
+    if world.store.get(SLICES, NAMESPACE, "web") is None and not world.under(Fault.NAMESPACE):
+        world.store.create(
+            {
+                "apiVersion": EndpointSlice.RESOURCE.api_version,
+                "kind": "EndpointSlice",
+                "metadata": {"name": "web", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": "web"}},
+                "addressType": "IPv4",
+                "endpoints": [{"addresses": ["192.0.2.200"], "conditions": {"ready": True}}],
+                "ports": [{"name": "", "port": 80, "protocol": "TCP"}],
+            }
+        )
+
+
 def speak(world: World, name: str) -> None:
     standing = world.store.get(ROUTES, NAMESPACE, name)
     if standing is not None:
@@ -315,6 +359,7 @@ def delete(world: World, kind: str, name: str) -> None:
 
 
 def delete_all(world: World) -> None:
+    delete(world, SLICES, "web")
     for kind in (ROUTES, GATEWAYS):
         for one in list(world.store.objects(kind)):
             delete(world, kind, one["metadata"]["name"])

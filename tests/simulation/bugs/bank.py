@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.bugs import (
     boundaries,
+    dataplanes,
     filters,
     identity,
     impurity,
@@ -25,7 +26,7 @@ from tests.simulation.bugs.bug import Bug
 PARTS = (
     *(staleness, retries, identity, leading, statuses, untrusted, tenants),
     *(filters, boundaries, isolation, outages, probes, processes, runtimes),
-    *(impurity, nameservers),
+    *(impurity, nameservers, dataplanes),
 )
 BANK: tuple[Bug, ...] = tuple(bug for part in PARTS for bug in part.BUGS.found)
 
