@@ -89,3 +89,8 @@ def test_too_much_cpu_or_an_example_that_is_not_ready_fails() -> None:
 def test_rows_that_are_not_ready_are_found_in_the_table() -> None:
     table = "object or check   true     says\ncurl http://a:1   True     200 OK\nGateway a/b   not yet  no address\n"
     assert left(table) == ("Gateway a/b not yet no address",)
+    assert left(f"skipping example story: it needs Envoy\n{table}")[0] == "skipping example story: it needs Envoy"
+
+
+def test_without_the_table_nothing_is_known_to_be_ready() -> None:
+    assert left("export KUBECONFIG=/tmp/kubeconfig\n") == ("the table of the examples was not printed",)
