@@ -22,6 +22,7 @@ Json = dict[str, Any]
 class Cluster:
     def __init__(self) -> None:
         self.store = Store(CLOCK, Random(1))
+        self.network = "10.244.1"  # of Pods
         self._addresses = 0
 
     async def settled(self, seconds: float = 1.0) -> None:
@@ -46,7 +47,7 @@ class Cluster:
         """Writes a Pod's status as a kubelet does, with its own field manager."""
         self._addresses += 1
         self._bind(pod)
-        known = self.get("pods", pod).get("status", {}).get("podIP") or f"10.244.1.{self._addresses}"
+        known = self.get("pods", pod).get("status", {}).get("podIP") or f"{self.network}.{self._addresses}"
         condition = {
             "type": "Ready",
             "status": "True" if ready else "False",

@@ -39,6 +39,24 @@ def test_a_service_has_the_ready_pods_that_it_selects() -> None:
     on_a_cluster(program)
 
 
+def test_pods_at_loopback_addresses_are_in_slices_alone_and_nothing_is_tried_again() -> None:
+    """The API server accepts no loopback address in Endpoints: each attempt would be one more event, without end."""
+
+    async def program(cluster: Cluster) -> None:
+        cluster.network = "127.244.0"
+        cluster.store.create(service("web"))
+        cluster.store.create(workload("ReplicaSet", "web"))
+        await cluster.kubelet()
+        assert addresses(cluster)[0].startswith("127.244.0.")
+        assert not cluster.get("endpoints", "web").get("subsets")
+        before = cluster.store.revisions.current
+        await cluster.settled(3600)
+        assert cluster.store.revisions.current == before
+        assert not [event for event in cluster.all("events.events.k8s.io") if event["reason"].startswith("FailedTo")]
+
+    on_a_cluster(program)
+
+
 def test_a_deleted_pod_is_no_longer_ready_and_then_gone() -> None:
     async def program(cluster: Cluster) -> None:
         cluster.store.create(service("web"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any
 
 from seamark_cluster.controllers.workload.kinds import Endpoints, EndpointSlice, MadeMeta, Pod
@@ -90,8 +91,8 @@ def endpoints(service: Service, grouped: Mapping[Ports, Iterable[Endpoint]]) -> 
     for numbers, found in grouped.items():
         subset: dict[str, Any] = {}
         for item in found:
-            if item.conditions.terminating:
-                continue
+            if item.conditions.terminating or ip_address(item.addresses[0]).is_loopback:
+                continue  # the API server accepts no loopback address here, but does in slices
             place = "addresses" if item.conditions.ready else "notReadyAddresses"
             subset.setdefault(place, []).append(_address(item))
         if subset:
