@@ -16,6 +16,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tests.witness", description=__doc__)
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--short", action="store_true", help="with shorter intervals than the defaults")
     parser.add_argument("--self-test", action="store_true", help="show that a false status is found")
     given = parser.parse_args(arguments)
     if os.geteuid() != 0:
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
     if INSIDE not in os.environ:
         enter(arguments)
     with tempfile.TemporaryDirectory(prefix="witness-") as folder:
-        run = Run(Path(folder), given.seed)
+        run = Run(Path(folder), given.seed, short=given.short)
         try:
             return self_test(run) if given.self_test else witness(run, given.minutes)
         finally:

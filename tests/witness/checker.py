@@ -14,6 +14,7 @@ from tests.witness.ledger import Ledger
 
 AT_REST = (3.0, 7.0)  # seconds between two checks of a claim
 AT_WORK = 1.0
+BESIDE = 2.0  # times as long for claims that no fault waits for
 WORKERS = 24  # a client of something frozen waits; the others must not
 
 
@@ -66,5 +67,6 @@ class Checker:
         finally:
             touched = bool(self._ledger.windows.touching(key, time.monotonic(), after=5.0))
             pause = AT_WORK if touched else random.uniform(*AT_REST)
+            pause *= 1.0 if claim.leading else BESIDE
             self._due[entry] = 0.0 if entry in self._again else time.monotonic() + pause
             self._running.discard(entry)

@@ -5,208 +5,136 @@ The table follows the specification pages. A condition that no line names claims
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
+from tests.witness import edgeclients as edge
+from tests.witness import gatewayclients as gateway
+from tests.witness import innerclients as inner
 from tests.witness import manifests
-from tests.witness.api import Json, Key
-from tests.witness.clients import Answer, Clients, plain_http
-from tests.witness.sandbox import EDGE, NAME_SERVER
+from tests.witness.api import Json
+from tests.witness.claim import AT_THE_EDGE, SHELF, Claim, Lab, conditions
 
-SHELF = 15.0  # seconds; World gives the same to the product
+__all__ = ["CLAIMS", "NAMESPACES", "SHELF", "WATCHED", "Claim", "Lab", "claims_of", "conditions", "published"]
 
-Objects = dict[Key, Json]
-
-
-@dataclass(frozen=True)
-class Lab:
-    """What a client needs to know: where it runs, whom it trusts, and the present objects."""
-
-    clients: Clients
-    edge_ca: str
-    own_ca: str
-    objects: Objects
-
-
-Client = Callable[[Lab, Json], Answer | None]
-"""None: the object shows nothing to connect to."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    kind: str
-    condition: str
-    family: str
-    says: str
-    client: Client
-    shelf: float = SHELF
-    when: Callable[[Json], bool] = lambda obj: True
-    within: str = ""  # another condition of the object: only while it is True, this one claims what clients see
-
-
-def conditions(obj: Json) -> Iterator[Json]:
-    """Conditions of an object and of a route's parents. A Gateway's only listener has its own, marked as such."""
-    status = obj.get("status") or {}
-    for listener in status.get("listeners") or ():
-        for one in listener.get("conditions") or ():
-            yield {**one, "type": f"listener {one['type']}"}
-    yield from status.get("conditions") or ()
-    for parent in status.get("parents") or ():
-        yield from parent.get("conditions") or ()
-
-
-# ---- gateways
-
-
-def gateway_answers(lab: Lab, gateway: Json) -> Answer | None:
-    """Any HTTP response, or a TLS handshake, whatever the certificate."""
-    host = address(gateway)
-    if not host:
-        return None
-    listener = gateway["spec"]["listeners"][0]
-    if listener["protocol"] == "HTTPS":
-        return lab.clients.openssl(host, 443, "s1.example.com")
-    return lab.clients.curl(f"http://{host}:{listener['port']}/", good=("",))
-
-
-def programmed(gateway: Json) -> bool:
-    return any(one["type"] == "Programmed" and one["status"] == "True" for one in conditions(gateway))
-
-
-def certificate_valid(lab: Lab, gateway: Json) -> Answer | None:
-    """A TLS client that checks names and dates, while the gateway is Programmed."""
-    host = address(gateway) if programmed(gateway) else ""
-    return lab.clients.openssl(host, 443, "s1.example.com", lab.own_ca) if host else None
-
-
-def is_https(gateway: Json) -> bool:
-    return bool(gateway["spec"]["listeners"][0]["protocol"] == "HTTPS")
-
-
-def route_served(lab: Lab, route: Json) -> Answer | None:
-    """A backend answers under the route's host name, while the gateway is Programmed; of dates it claims nothing."""
-    name, gateway = route["spec"]["hostnames"][0], lab.objects.get(("Gateway", "gw", parent(route)))
-    host = address(gateway) if gateway is not None and programmed(gateway) else ""
-    if not host:
-        return None
-    if parent(route) == "secure":
-        return lab.clients.curl(f"https://{name}/", "--insecure", "--resolve", f"{name}:443:{host}")
-    if name.startswith(("r2", "o2")):
-        return plain_http(host, 80, name)
-    return lab.clients.curl(f"http://{host}/", "--header", f"Host: {name}")
-
-
-def parent(route: Json) -> str:
-    return str(route["spec"]["parentRefs"][0]["name"])
-
-
-def address(gateway: Json) -> str:
-    addresses: Any = (gateway.get("status") or {}).get("addresses") or [{}]
-    return str(addresses[0].get("value", ""))
-
-
-# ---- load balancers
-
-
-def service_reached(lab: Lab, service: Json) -> Answer | None:
-    """The address in the status answers from outside of the edge."""
-    ingress: Any = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    if not ingress or not ingress[0].get("ports"):
-        return None
-    host, port = ingress[0].get("hostname") or ingress[0]["ip"], ingress[0]["ports"][0]["port"]
-    if "hostname" in ingress[0]:
-        return by_tls(lab, host, port, lab.edge_ca)
-    return lab.clients.curl(f"http://{host}:{port}/")
-
-
-def endpoint_reached(lab: Lab, endpoint: Json) -> Answer | None:
-    url = str((endpoint.get("status") or {}).get("assignedURL") or "")
-    scheme, _, rest = url.partition("://")
-    if scheme not in {"tls", "https", "tcp"}:
-        return None
-    host, _, port = rest.partition(":")
-    if scheme == "tcp":
-        return lab.clients.curl(f"http://{host}:{port}/")
-    own = bool(endpoint["spec"].get("tlsTermination"))
-    return by_tls(lab, host, int(port or 443), lab.own_ca if own else lab.edge_ca)
-
-
-def by_tls(lab: Lab, host: str, port: int, authority: str) -> Answer:
-    options = ["--cacert", authority, "--resolve", f"{host}:{port}:{EDGE}"]
-    return lab.clients.curl(f"https://{host}:{port}/", *options)
-
-
-# ---- bindings, names, workloads
-
-
-def bound_reached(lab: Lab, bound: Json) -> Answer | None:
-    """A Pod connects to the target Service by its name."""
-    target = bound["spec"]["target"]
-    url = f"http://{target['service']}.{target['namespace']}.svc.cluster.local:{target['port']}/"
-    return lab.clients.curl(url, pod=True)
-
-
-def name_served(lab: Lab, endpoint: Json) -> Answer | None:
-    """The name server answers every record with exactly its targets."""
-    answer = None
-    for entry in endpoint["spec"].get("endpoints") or ():
-        answer = lab.clients.dig(NAME_SERVER, entry["dnsName"], entry["recordType"], entry["targets"])
-        if not answer.good:
-            return answer
-    return answer
-
-
-def workload_reached(lab: Lab, workload: Json) -> Answer | None:
-    """A Pod gets a response from the endpoint in the status."""
-    url = (workload.get("status") or {}).get("endpoint")
-    return lab.clients.curl(str(url), pod=True) if url else None
-
-
-def of_class(service: Json) -> bool:
-    return bool(service["spec"].get("loadBalancerClass") == "ngrok")
-
-
-def is_public(endpoint: Json) -> bool:
-    return "kubernetes" not in (endpoint["spec"].get("bindings") or ())
-
-
-CLAIMS = (
-    Claim("Gateway", "Programmed", "gateway", "Envoy answers at the gateway's address, from outside", gateway_answers),
+GATEWAYS = (
+    Claim("Gateway", "Programmed", "gateway", "Envoy answers at its address, from outside", gateway.gateway_answers),
     Claim(
         "Gateway",
         "listener ResolvedRefs",
         "gateway",
         "a TLS client that checks dates accepts the certificate",
-        certificate_valid,
-        when=is_https,
+        gateway.certificate_valid,
+        when=gateway.is_https,
         within="Programmed",
     ),
-    Claim("HTTPRoute", "seamark.dev/BackendsReady", "gateway", "a backend answers under the host name", route_served),
+    Claim(
+        "HTTPRoute", "seamark.dev/BackendsReady", "gateway", "a backend answers under the name", gateway.route_served
+    ),
+    Claim("ListenerSet", "Programmed", "gateway", "Envoy answers at the port of the set", gateway.set_answers),
+)
+BALANCERS = (
     Claim(
         "Service",
         "k8s.ngrok.com/Reachable",
         "loadbalancer",
         "the address in the status answers, from outside of the edge",
-        service_reached,
-        when=of_class,
+        edge.service_reached,
+        when=edge.of_class,
     ),
     Claim(
         "AgentEndpoint",
         "Ready",
         "loadbalancer",
         "the assigned URL answers, from outside of the edge",
-        endpoint_reached,
-        when=is_public,
+        edge.endpoint_reached,
+        when=edge.admits,
     ),
-    Claim("BoundEndpoint", "Ready", "bindings", "a Pod connects by the name of the target Service", bound_reached),
-    Claim("DNSEndpoint", "Ready", "dns", "dig gets exactly these records from the name server", name_served),
-    Claim("Workload", "Ready", "score", "a Pod gets a response from status.endpoint", workload_reached),
+    Claim("CloudEndpoint", "Ready", "loadbalancer", "its URL answers, from outside of the edge", edge.cloud_reached),
 )
+INNER = (
+    Claim(
+        "BoundEndpoint", "Ready", "bindings", "a Pod connects by the name of the target Service", inner.bound_reached
+    ),
+    Claim("DNSEndpoint", "Ready", "dns", "dig gets exactly these records from the name server", inner.name_served),
+    Claim("Workload", "Ready", "score", "a Pod gets a response from status.endpoint", inner.workload_reached),
+)
+BESIDE = (  # no fault waits for these
+    Claim("Gateway", "listener Programmed", "gateway", "as of the gateway", gateway.gateway_answers),
+    Claim("ListenerSet", "listener Programmed", "gateway", "as of the set", gateway.set_answers),
+    Claim("HTTPRoute", "Accepted", "gateway", "a matching request is not answered with 404", gateway.route_matched),
+    Claim("HTTPRoute", "ResolvedRefs", "gateway", "no request is answered with 500", gateway.references_resolved),
+    Claim("TrafficPolicy", "Attached", "gateway", "responses have the header that it sets", gateway.policy_attached),
+    Claim("BoundEndpoint", "ConnectivityVerified", "bindings", "by the upstream Service", inner.upstream_reached),
+    Claim("Workload", "RuntimeReady", "score", "a Pod gets a response from status.endpoint", inner.workload_reached),
+    Claim(
+        "WorkloadExposure",
+        "Reachable",
+        "score",
+        "every ready Pod answers a request from a Pod",
+        inner.pods_answer,
+        denies=False,
+    ),
+    Claim("WorkloadExposure", "Ready", "score", "the same", inner.pods_answer, denies=False),
+    Claim(
+        "Service",
+        "k8s.ngrok.com/AddressAssigned",
+        "loadbalancer",
+        "the edge's API lists the address as reserved",
+        edge.address_assigned,
+        AT_THE_EDGE,
+        edge.of_class,
+        denies=False,
+    ),
+    Claim(
+        "AgentEndpoint",
+        "EndpointCreated",
+        "loadbalancer",
+        "the edge's API lists the endpoint",
+        edge.endpoint_created,
+        AT_THE_EDGE,
+        edge.is_public,
+        denies=False,
+    ),
+    Claim(
+        "AgentEndpoint",
+        "UpstreamReachable",
+        "loadbalancer",
+        "a connection to the upstream is accepted, and not closed at once",
+        edge.upstream_accepts,
+        when=edge.to_a_service,
+        denies=False,
+    ),
+    Claim(
+        "AgentEndpoint",
+        "TrafficPolicyApplied",
+        "loadbalancer",
+        "a client that the policy does not admit gets no response",
+        edge.policy_applied,
+        AT_THE_EDGE,
+        edge.has_policy,
+        denies=False,
+    ),
+    Claim(
+        "Domain",
+        "Ready",
+        "loadbalancer",
+        "a TLS client gets a certificate for the name from the edge",
+        edge.domain_served,
+        AT_THE_EDGE,
+        edge.of_the_edge,
+    ),
+)
+CLAIMS = (*GATEWAYS, *BALANCERS, *INNER, *(replace(claim, leading=False) for claim in BESIDE))
 
 
 def claims_of(obj: Json) -> Iterable[Claim]:
     return (claim for claim in CLAIMS if claim.kind == obj["kind"] and claim.when(obj))
+
+
+def leading(obj: Json) -> Iterable[Claim]:
+    return (claim for claim in claims_of(obj) if claim.leading)
 
 
 def published(obj: Json) -> dict[str, str]:
@@ -215,8 +143,8 @@ def published(obj: Json) -> dict[str, str]:
     found: dict[str, str] = {}
     match obj["kind"]:
         case "Gateway":
-            found["addresses"] = address(obj)
-        case "Service" if of_class(obj):
+            found["addresses"] = gateway.address(obj)
+        case "Service" if edge.of_class(obj):
             ingress: Any = (status.get("loadBalancer") or {}).get("ingress") or ()
             found["ingress"] = " ".join(str(one.get("hostname") or one.get("ip")) for one in ingress)
         case "AgentEndpoint":
@@ -228,5 +156,5 @@ def published(obj: Json) -> dict[str, str]:
     return found
 
 
-WATCHED = (*sorted({claim.kind for claim in CLAIMS}), "WorkloadExposure", "KubernetesOperator", "Lease")
+WATCHED = (*sorted({claim.kind for claim in CLAIMS}), "KubernetesOperator", "Lease")
 NAMESPACES = manifests.NAMESPACES

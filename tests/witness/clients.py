@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 TIMEOUT = 4.0  # seconds that a client waits
+STILL_OPEN = 28  # curl's exit code when the time is over
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,42 @@ class Clients:
         status, _, error = text.strip().partition(" ")
         fine = code == 0 and (status in good or "" in good)
         return Answer(fine, f"curl {url}: {error or 'HTTP ' + status}", began, ended)
+
+    def code(self, url: str, *options: str, bad: Sequence[str]) -> Answer | None:
+        """Good: a response with any code but these. None: there was no response, which is about something else."""
+        form = ["--write-out", "%{http_code}", "--output", "/dev/null", "--max-time", f"{TIMEOUT:g}"]
+        _, text, began, ended = attempt([*self.outside, "curl", "--silent", *form, *options, url])
+        code = text.strip()
+        return None if code in {"", "000"} else Answer(code not in bad, f"curl {url}: HTTP {code}", began, ended)
+
+    def header(self, url: str, *options: str, name: str, value: str) -> Answer | None:
+        """Good: a response with the code 200 and this header. None: there was no such code."""
+        form = [
+            "--write-out",
+            f"%{{http_code}} %header{{{name}}}",
+            "--output",
+            "/dev/null",
+            "--max-time",
+            f"{TIMEOUT:g}",
+        ]
+        _, text, began, ended = attempt([*self.outside, "curl", "--silent", *form, *options, url])
+        code, _, found = text.strip().partition(" ")
+        return Answer(found == value, f"curl {url}: {name}: {found}", began, ended) if code == "200" else None
+
+    def listed(self, url: str, key: str, wanted: str) -> Answer:
+        """Good: the response of the edge's API has this text."""
+        headers = ["--header", f"Authorization: Bearer {key}", "--header", "Ngrok-Version: 2"]
+        command = [*self.outside, "curl", "--silent", "--max-time", f"{TIMEOUT:g}", *headers, url]
+        code, text, began, ended = attempt(command)
+        return Answer(code == 0 and f'"{wanted}"' in text, f"curl {url}: without {wanted}", began, ended)
+
+    def connects(self, host: str, port: int) -> Answer:
+        """Good: a connection from a Pod is accepted, and still open after a second: a proxy in between closes it."""
+        form = ["--write-out", "%{time_connect}", "--max-time", "1"]
+        code, text, began, ended = attempt([*self.pod, "curl", "--silent", *form, f"telnet://{host}:{port}"])
+        connected = text.strip() not in {"", "0.000000"}
+        detail = f"connection {'accepted' if connected else 'not accepted'}, curl ends with {code}"
+        return Answer(connected and code == STILL_OPEN, f"{host}:{port}: {detail}", began, ended)
 
     def dig(self, server: str, name: str, type_: str, targets: Sequence[str]) -> Answer:
         """Good: NOERROR, and exactly these targets in the answer section."""

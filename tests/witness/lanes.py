@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from tests.witness.api import Key, Refused
-from tests.witness.claims import SHELF, Claim, claims_of
+from tests.witness.claims import SHELF, Claim, leading
 from tests.witness.faults.fault import Break, Fault
 from tests.witness.ledger import Ledger, Sight
 from tests.witness.windows import SETTLE, Window
@@ -73,14 +73,14 @@ class Injector:
         return True
 
     def well(self, keys: Sequence[Key]) -> bool:
-        """All that is claimed of them is True, and clients succeed. What is not claimed is not waited for."""
+        """All leading claims of them are True, and clients succeed. What is not claimed is not waited for."""
         return not any(self._ill(key) for key in keys)
 
     def _ill(self, key: Key) -> bool:
         obj = self.ledger.objects.get(key)
         if obj is None:
             return True
-        for claim in claims_of(obj):
+        for claim in leading(obj):
             course, sight = self.ledger.courses[key, claim.condition], self.ledger.sights[key, claim.condition]
             if course.changes and (course.changes[-1].status != "True" or sight.good is None):
                 return True
@@ -95,7 +95,7 @@ class Injector:
                 return
 
     def _noticed(self, key: Key, window: Window) -> bool:
-        claims = list(claims_of(self.ledger.objects.get(key) or {"kind": ""}))
+        claims = list(leading(self.ledger.objects.get(key) or {"kind": ""}))
         changed = [self._not_claimed(key, claim, window.begin) for claim in claims]
         return bool(changed) and all(moment is not None for moment in changed)
 
@@ -113,7 +113,7 @@ class Injector:
         assert window.end is not None
         effect = False
         for key in fault.targets:
-            for claim in claims_of(self.ledger.objects.get(key) or {"kind": ""}):
+            for claim in leading(self.ledger.objects.get(key) or {"kind": ""}):
                 course, sight = self.ledger.courses[key, claim.condition], self.ledger.sights[key, claim.condition]
                 before = course.at(window.begin)
                 if before is None or before.status != "True" or not sight.failed(window.begin, window.end):

@@ -196,7 +196,7 @@ class Ledger:
                 return
             if state.status == "True" and sight.failing is not None:
                 self._late(claim, key, max(sight.failing, writing), answer, state)
-            elif state.status != "True" and sight.good is not None and not leaving:
+            elif state.status != "True" and claim.denies and sight.good is not None and not leaving:
                 base = max(sight.good, writing, self._since[key])
                 self._denied(claim, key, base, answer, state)
 

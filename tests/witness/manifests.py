@@ -13,7 +13,9 @@ HOME = "seamark-system"
 SECRET = "d2l0bmVzcyBzZWNyZXQgb2YgMzIgYnl0ZXMhISEhISE="  # the name server's key, in base64
 ROUTES = {"plain": ("r1", "r2", "r3"), "other": ("o1", "o2"), "secure": ("s1",)}  # by Gateway
 BALANCERS = {"lb-a": ("t1", "t2", "s1"), "lb-b": ("t1", "s1")}
-ENDPOINTS = {"lb-a": ("e1",), "lb-b": ("e1", "e2")}
+ENDPOINTS = {"lb-a": ("e1", "e3"), "lb-b": ("e1", "e2")}
+HEADER = ("x-witness", "yes")  # what the TrafficPolicy sets in responses
+SET, SET_PORT = "extra", 81  # the ListenerSet of the Gateway "other"
 BOUND = ("b1", "b2", "b3")
 RECORDS = ("d1", "d2", "d3", "d4", "d5")
 WORKLOADS = ("w1", "w2", "w3")
@@ -54,7 +56,8 @@ def gateways() -> Iterator[Json]:
         "secure": {"name": "https", "port": 443, "protocol": "HTTPS", "tls": certificate},
     }
     for gateway, listener in listeners.items():
-        yield of(api, "Gateway", "gw", gateway, gatewayClassName="kgateway", listeners=[listener])
+        allowed = {"allowedListeners": {"namespaces": {"from": "Same"}}} if gateway == "other" else {}
+        yield of(api, "Gateway", "gw", gateway, gatewayClassName="kgateway", listeners=[listener], **allowed)
         for name in ROUTES[gateway]:
             far = name == "r3"
             yield from backend("gw-far" if far else "gw", name)
@@ -62,6 +65,18 @@ def gateways() -> Iterator[Json]:
             spec = {"parentRefs": [{"name": gateway}], "hostnames": [f"{name}.example.com"]}
             yield of(api, "HTTPRoute", "gw", name, **spec, rules=[{"backendRefs": [reference]}])
     yield grant()
+    more = {"name": "more", "port": SET_PORT, "protocol": "HTTP"}
+    yield of(api, "ListenerSet", "gw", SET, parentRef={"name": "other"}, listeners=[more])
+    yield header_policy()
+
+
+def header_policy() -> Json:
+    name, value = HEADER
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "o1"}
+    change = {"response": {"set": [{"name": name, "value": value}]}}
+    return of(
+        "gateway.kgateway.dev/v1alpha1", "TrafficPolicy", "gw", "header", targetRefs=[target], headerModifiers=change
+    )
 
 
 def grant() -> Json:
@@ -81,6 +96,8 @@ def balancers() -> Iterator[Json]:
             if name.startswith("s"):
                 url = f"tls://{name}-{namespace}.edge.witness.test"
                 service["metadata"]["annotations"] = {"k8s.ngrok.com/url": url}
+                if namespace == "lb-b":  # a CloudEndpoint before the AgentEndpoint
+                    service["metadata"]["annotations"]["k8s.ngrok.com/mapping-strategy"] = "endpoints-verbose"
             yield service
         for name in ENDPOINTS[namespace]:
             yield from backend(namespace, f"echo-{name}")
@@ -94,6 +111,9 @@ def endpoint(namespace: str, name: str) -> Json:
     if name == "e2":  # TLS ends at the agent, with a certificate from a Secret
         spec = {"url": f"tls://{host}", "upstream": {"url": f"tcp://{upstream}"}}
         spec["tlsTermination"] = {"serverCertificateRef": {"name": "certificate"}}
+    if name == "e3":  # no client is admitted
+        refusal = {"type": "restrict-ips", "config": {"enforce": True, "deny": ["0.0.0.0/0"]}}
+        spec["trafficPolicy"] = {"inline": {"on_tcp_connect": [{"actions": [refusal]}]}}
     return of(api, "AgentEndpoint", namespace, name, **spec)
 
 

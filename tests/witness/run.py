@@ -31,9 +31,9 @@ LOGS = Path("build-output/witness")
 
 
 class Run:
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, short: bool = False) -> None:
         self.began = time.monotonic()
-        self.world = World(folder)
+        self.world = World(folder, short=short)
         self.authority = Authority(folder / "own-ca")
         self.windows = Windows()
         self.ledger = Ledger(self.windows, self._report)
@@ -100,8 +100,10 @@ class Run:
             self.checker.soon(lambda key: key == key_of(obj))
 
     def _lab(self) -> Lab:
-        ca = str(self.world.folder / "edge" / "ca.pem")
-        return Lab(self._clients, ca, str(self.authority.file), self.ledger.objects)
+        edge = self.world.folder / "edge"
+        key = (edge / "api-key").read_text().strip()
+        own = str(self.authority.file)
+        return Lab(self._clients, str(edge / "ca.pem"), own, self.ledger.objects, key, self.world.ready_pods)
 
     def _until_up(self) -> None:
         """Until clients succeed everywhere, or are known not to: then the run goes on, and tells it."""
@@ -113,7 +115,7 @@ class Run:
             return sorted(key for key in there if not injector.well([key]))
 
         def missing() -> set[str]:
-            return {claim.kind for claim in CLAIMS} - {key[0] for key in self.ledger.objects}
+            return {claim.kind for claim in CLAIMS if claim.leading} - {key[0] for key in self.ledger.objects}
 
         while (missing() or ill()) and time.monotonic() < deadline:
             time.sleep(0.5)

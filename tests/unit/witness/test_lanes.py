@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.witness.api import Json, Key
-from tests.witness.claims import claims_of
+from tests.witness.claims import claims_of, leading
 from tests.witness.clients import Answer
 from tests.witness.faults.fault import Break, Fault
 from tests.witness.lanes import Injector, Times
@@ -20,6 +20,9 @@ def gateway(programmed: str) -> Json:
     condition = {"type": "Programmed", "status": programmed, "reason": "Any", "message": ""}
     status = {"conditions": [condition], "listeners": [{"conditions": [OF_THE_LISTENER]}]}
     return {"kind": KEY[0], "metadata": {"namespace": KEY[1], "name": KEY[2]}, "spec": spec, "status": status}
+
+
+LEADING = tuple(leading(gateway("True")))
 
 
 def measured(ledger: Ledger, seconds: float) -> list[float | None]:
@@ -50,6 +53,15 @@ def test_a_claim_within_another_condition_ends_with_it() -> None:
     ledger = broken()
     ledger.seen(gateway("False"), False, 17.0)
     assert measured(ledger, 30.0) == [7.0, 7.0]
+
+
+def test_a_fault_does_not_wait_for_claims_beside_the_leading_ones() -> None:
+    ledger = broken()
+    found = {claim.condition for claim in claims_of(gateway("True"))} - {claim.condition for claim in LEADING}
+    assert found == {"listener Programmed"}
+    ledger.seen(gateway("False"), False, 17.0)
+    injector = Injector(ledger, Times(), lambda text: None, lambda concerned: None)
+    assert injector._noticed(KEY, Window("frozen", 10.0, FROZEN.touched))
 
 
 def test_what_stays_true_until_the_repair_is_never_noticed() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.witness.api import Json, Key
@@ -101,6 +103,18 @@ def test_a_false_whose_client_succeeds_is_denied_and_each_check_counts(ledger: L
     assert names(ledger) == ["false_false"]
     assert ledger.counts.false_false == 2
     assert ledger.counts.checks == 4
+
+
+def test_a_condition_of_which_a_client_sees_a_part_may_be_false_and_never_true_for_nothing(ledger: Ledger) -> None:
+    partly = replace(CLAIM, denies=False)
+    status(ledger, 0, "False")
+    for at in (1, 10, 20, 30):
+        client(ledger, at, good=True, claim=partly)
+    assert names(ledger) == []
+    status(ledger, 31, "True")
+    client(ledger, 32, good=False, claim=partly)
+    client(ledger, 34 + SHELF, good=False, claim=partly)
+    assert names(ledger) == ["false_true"]
 
 
 def test_a_false_is_not_denied_before_a_client_had_time_to_see_it(ledger: Ledger) -> None:

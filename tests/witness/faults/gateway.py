@@ -28,6 +28,8 @@ def envoys(world: World) -> list[Fault]:
     found = []
     for gateway in ("other", "secure"):
         targets: tuple[Key, ...] = (("Gateway", "gw", gateway),)
+        if gateway == "other":
+            targets += (("ListenerSet", "gw", manifests.SET),)
         touches = routes(gateway)
         stop, go, kill = (
             to_pids(lambda gateway=gateway: envoy(world, gateway), number)  # type: ignore[misc]
@@ -41,7 +43,10 @@ def envoys(world: World) -> list[Fault]:
 
 
 def routes(gateway: str) -> Callable[[Key], bool]:
-    return lambda key: key[0] == "HTTPRoute" and key[2] in manifests.ROUTES[gateway]
+    """Of a gateway, with the policy of one of them."""
+    names = {("HTTPRoute", name) for name in manifests.ROUTES[gateway]}
+    names |= {("TrafficPolicy", "header")} if gateway == "other" else set()
+    return lambda key: (key[0], key[2]) in names
 
 
 def envoy(world: World, gateway: str) -> list[int]:

@@ -13,7 +13,7 @@ from tests.witness.world import World
 
 ALL = frozenset(("gateway", "loadbalancer", "bindings", "dns", "score"))
 AT_EDGE = frozenset(("loadbalancer", "bindings"))
-EDGE_KINDS = {"Service", "AgentEndpoint", "BoundEndpoint", "KubernetesOperator"}
+EDGE_KINDS = {"Service", "AgentEndpoint", "CloudEndpoint", "Domain", "BoundEndpoint", "KubernetesOperator"}
 
 
 def at_edge(key: Key) -> bool:
