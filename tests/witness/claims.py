@@ -67,7 +67,6 @@ BESIDE = (  # no fault waits for these
     Claim("HTTPRoute", "ResolvedRefs", "gateway", "no request is answered with 500", gateway.references_resolved),
     Claim("TrafficPolicy", "Attached", "gateway", "responses have the header that it sets", gateway.policy_attached),
     Claim("BoundEndpoint", "ConnectivityVerified", "bindings", "by the upstream Service", inner.upstream_reached),
-    Claim("Workload", "RuntimeReady", "score", "a Pod gets a response from status.endpoint", inner.workload_reached),
     Claim(
         "WorkloadExposure",
         "Reachable",

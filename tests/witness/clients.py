@@ -79,8 +79,8 @@ class Clients:
         return Answer(code == 0 and f'"{wanted}"' in text, f"curl {url}: without {wanted}", began, ended)
 
     def connects(self, host: str, port: int) -> Answer:
-        """Good: a connection from a Pod is accepted, and still open after a second: a proxy in between closes it."""
-        form = ["--write-out", "%{time_connect}", "--max-time", "1"]
+        """Good: a connection from a Pod is accepted, and still open in the end: a proxy in between closes it."""
+        form = ["--write-out", "%{time_connect}", "--max-time", f"{TIMEOUT:g}"]
         code, text, began, ended = attempt([*self.pod, "curl", "--silent", *form, f"telnet://{host}:{port}"])
         connected = text.strip() not in {"", "0.000000"}
         detail = f"connection {'accepted' if connected else 'not accepted'}, curl ends with {code}"
