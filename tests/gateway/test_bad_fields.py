@@ -18,6 +18,7 @@ from seamark_edge.dataplane.model import Target as To
 from seamark_edge.dataplane.protocol import Served
 from seamark_runtime.api.meta import Key, ObjectMeta
 from tests.gateway.bad_fields import edges, policies, rules
+from tests.gateway.filter_edges import filter_edges
 from tests.gateway.test_envoy import ORIGIN, Scene, with_envoy
 from tests.unit.operator.families.gateway.test_limits import compiled
 
@@ -69,7 +70,7 @@ def refused_by_envoy(given: list[Entry]) -> list[str]:
 
 
 def test_envoy_takes_every_policy_at_the_limits() -> None:
-    assert refused_by_envoy([entry_of(spec) for spec in edges()]) == []
+    assert refused_by_envoy([entry_of(spec) for spec in (*edges(), *filter_edges())]) == []
 
 
 def test_envoy_takes_every_rule_at_the_limits() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from seamark_edge.dataplane.filters import RouteFilter
+
 MOST_PATTERN = 32_768  # instructions of a compiled regular expression: a data plane takes them up to that size
 
 
@@ -150,11 +152,13 @@ class Cors:
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """A bucket of tokens, one for each request, filled again and again."""
+    """A bucket of tokens, one for each request, filled again and again. Percentages are of requests."""
 
     tokens: int
     fill: int
     interval: float
+    enabled: int = 100
+    enforced: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,7 @@ class Extras:
     rate: RateLimit | None = None
     request: Headers = NO_HEADERS
     response: Headers = NO_HEADERS
+    filters: tuple[RouteFilter, ...] = ()
 
     def __bool__(self) -> bool:
         return self != NO_EXTRAS

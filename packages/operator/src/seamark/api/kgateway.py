@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from seamark.api.strict import Strict
+from seamark.api.trafficfilters import Buffer, Csrf, FaultInjection
 from seamark_runtime.api.gatewayshared import PolicyStatus
 from seamark_runtime.api.meta import Object, Resource, Wire
 
@@ -17,10 +19,6 @@ class TrafficPolicy(Object, frozen=True, kw_only=True):
 
     spec: dict[str, Any] | None = None
     status: PolicyStatus | None = None
-
-
-class Strict(Wire, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of a policy of which every field is served."""
 
 
 class PolicyTarget(Strict, frozen=True, kw_only=True):
@@ -74,6 +72,8 @@ class TokenBucket(Strict, frozen=True, kw_only=True):
 
 class LocalRateLimit(Strict, frozen=True, kw_only=True):
     token_bucket: TokenBucket | None = None
+    percent_enabled: int | None = None
+    percent_enforced: int | None = None
 
 
 class RateLimits(Strict, frozen=True, kw_only=True):
@@ -100,6 +100,9 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     header_modifiers: HeaderModifiers | None = None
     rate_limit: RateLimits | None = None
     cors: Cors | None = None
+    csrf: Csrf | None = None
+    buffer: Buffer | None = None
+    fault_injection: FaultInjection | None = None
 
 
 class Targets(Wire, frozen=True, kw_only=True):

@@ -190,8 +190,8 @@ def test_a_more_specific_policy_of_the_same_field_opens_what_a_broken_one_has_cl
     ("spec", "protecting"),
     [
         ({"rateLimit": {"local": {"tokenBucket": {"maxTokens": 1}}}}, {"rate_limit"}),
-        ({"extAuth": {"extensionRef": {"name": "x"}}, "jwtAuth": {"extensionRef": {}}}, {"ext_auth"}),
-        ({"rateLimit": {"local": {}}, "extAuth": {"disable": {}}, "csrf": {}}, set()),
+        ({"extAuth": {"extensionRef": {"name": "x"}}, "jwtAuth": {"extensionRef": {}}}, {"ext_auth", "jwt_auth"}),
+        ({"rateLimit": {"local": {}}, "extAuth": {"disable": {}}, "csrf": {"percentageEnabled": 0}}, set()),
         ({"rbac": "nonsense", "acl": [1], "cors": {"allowOrigins": ["*"]}}, {"rbac", "acl"}),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -19,7 +19,9 @@ from envoy.extensions.transport_sockets.tls.v3 import common_pb2, secret_pb2, tl
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from seamark_edge.dataplane.envoy import routes
-from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, GatewayTable, packed, seconds
+from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, GatewayTable
+from seamark_edge.dataplane.envoyfilters.messages import packed, seconds
+from seamark_edge.dataplane.envoyfilters.table import AFTER, BEFORE, FilterModule
 from seamark_edge.dataplane.model import Chain, ClientTls, Cluster, Endpoints, Listener, Secret, ServerTls, Snapshot
 
 TYPE = "type.googleapis.com/"
@@ -189,13 +191,19 @@ def http_manager(filter_chain: Chain) -> manager_pb2.HttpConnectionManager:
     manager.normalize_path.value = True
     manager.upgrade_configs.add(upgrade_type="websocket")
     limit = local_rate_limit_pb2.LocalRateLimit(stat_prefix="local_rate_limit")  # off, but for routes that say how
-    for name, config in (
-        (CORS, cors_pb2.Cors()),
-        (RATE, limit),
-        ("envoy.filters.http.router", router_pb2.Router(suppress_envoy_headers=True)),
-    ):
+    add_disabled(manager, BEFORE.values())
+    for name, config in ((CORS, cors_pb2.Cors()), (RATE, limit)):
         manager.http_filters.add(name=name).typed_config.Pack(config)
+    add_disabled(manager, AFTER.values())
+    router = router_pb2.Router(suppress_envoy_headers=True)
+    manager.http_filters.add(name="envoy.filters.http.router").typed_config.Pack(router)
     return manager
+
+
+def add_disabled(manager: manager_pb2.HttpConnectionManager, modules: Iterable[FilterModule]) -> None:
+    """Filters that only a route's own configuration enables."""
+    for module in modules:
+        manager.http_filters.add(name=module.NAME, disabled=True).typed_config.Pack(module.idle())
 
 
 def tcp_proxy(config: Chain) -> tcp_proxy_pb2.TcpProxy:

@@ -11,9 +11,10 @@ from envoy.extensions.filters.http.cors.v3 import cors_pb2
 from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2
 from envoy.type.matcher.v3 import regex_pb2, string_pb2
 from envoy.type.v3 import percent_pb2
-from google.protobuf import any_pb2, duration_pb2
 
 from seamark_edge.dataplane.envoy.probe import ProbeToken
+from seamark_edge.dataplane.envoyfilters.messages import packed, seconds, share
+from seamark_edge.dataplane.envoyfilters.table import MODULES
 from seamark_edge.dataplane.model import (
     Cors,
     Entry,
@@ -114,18 +115,10 @@ def entry(config: Entry) -> components.Route:
         route.typed_per_filter_config[CORS].CopyFrom(packed(cors(config.extras.cors)))
     if config.extras.rate is not None:
         route.typed_per_filter_config[RATE].CopyFrom(packed(rate_limit(config.extras.rate)))
+    for setting in config.extras.filters:
+        module = MODULES[type(setting)]
+        route.typed_per_filter_config[module.NAME].CopyFrom(packed(module.on_route(setting)))
     return route
-
-
-def packed(message: Any) -> any_pb2.Any:
-    wrapped = any_pb2.Any()
-    wrapped.Pack(message)
-    return wrapped
-
-
-def seconds(value: float) -> duration_pb2.Duration:
-    whole = int(value)
-    return duration_pb2.Duration(seconds=whole, nanos=round((value - whole) * 1e9))
 
 
 # ---- matching
@@ -168,7 +161,7 @@ def forwarding(forward: Forward, matched: Match) -> components.RouteAction:
         cluster_not_found_response_code=components.RouteAction.INTERNAL_SERVER_ERROR,
         timeout=seconds(forward.timeout or 0.0),
     )
-    share(action, forward.targets)
+    weigh(action, forward.targets)
     if forward.idle is not None:
         action.idle_timeout.CopyFrom(seconds(forward.idle))
     if forward.rewrite is not None:
@@ -188,7 +181,7 @@ def forwarding(forward: Forward, matched: Match) -> components.RouteAction:
     return action
 
 
-def share(action: components.RouteAction, targets: tuple[Target, ...]) -> None:
+def weigh(action: components.RouteAction, targets: tuple[Target, ...]) -> None:
     if len(targets) == 1 and not targets[0].request and not targets[0].response:
         action.cluster = targets[0].cluster or NOWHERE
         return
@@ -294,8 +287,6 @@ def rate_limit(rate: RateLimit) -> local_rate_limit_pb2.LocalRateLimit:
     limit.token_bucket.max_tokens = rate.tokens
     limit.token_bucket.tokens_per_fill.value = rate.fill
     limit.token_bucket.fill_interval.CopyFrom(seconds(rate.interval))
-    for part in (limit.filter_enabled, limit.filter_enforced):
-        part.default_value.CopyFrom(
-            percent_pb2.FractionalPercent(numerator=100, denominator=percent_pb2.FractionalPercent.HUNDRED)
-        )
+    limit.filter_enabled.CopyFrom(share(rate.enabled))
+    limit.filter_enforced.CopyFrom(share(rate.enforced))
     return limit

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from seamark.api.kgateway import Retries, TrafficPolicySpec
+from seamark.families.gateway.rules.features.table import filter_parts
+from seamark.families.gateway.rules.features.values import percentage
 from seamark.families.gateway.rules.httpfilters import cors, headers
 from seamark.families.gateway.rules.httprules import LEAST_BACKOFF, MOST_RETRIES, codes
 from seamark.families.gateway.values import limits
@@ -38,7 +40,7 @@ def parts_of(spec: TrafficPolicySpec) -> dict[str, Any]:
         parts["rate_limit"] = rate(spec)
     if spec.cors is not None:
         parts["cors"] = cors("cors", spec.cors) if spec.cors.disable is None else None
-    return parts
+    return parts | filter_parts(spec)
 
 
 def retry(retries: Retries, request: float | None) -> model.Retry:
@@ -59,12 +61,19 @@ def retry(retries: Retries, request: float | None) -> model.Retry:
 def rate(spec: TrafficPolicySpec) -> model.RateLimit | None:
     assert spec.rate_limit is not None
     assert spec.rate_limit.local is not None
-    bucket = spec.rate_limit.local.token_bucket
+    given = spec.rate_limit.local
+    bucket = given.token_bucket
     if bucket is None:
+        if given.percent_enabled is not None or given.percent_enforced is not None:
+            raise Unsupported("rateLimit.local.tokenBucket is required with a percentage")
         return None  # set explicitly: no limit here
     field = "rateLimit.local.tokenBucket"
+    enabled = 100 if given.percent_enabled is None else given.percent_enabled
+    enforced = 100 if given.percent_enforced is None else given.percent_enforced
     return model.RateLimit(
         limits.integer(f"{field}.maxTokens", bucket.max_tokens, 1, limits.MOST_COUNT),
         limits.integer(f"{field}.tokensPerFill", bucket.tokens_per_fill, 1, limits.MOST_COUNT),
         duration(f"{field}.fillInterval", bucket.fill_interval, least=LEAST_FILL) or 0.0,
+        percentage("rateLimit.local.percentEnabled", enabled),
+        percentage("rateLimit.local.percentEnforced", enforced),
     )

@@ -71,12 +71,21 @@ def read_policy(policy: TrafficPolicy) -> TrafficPolicyView:
 def guards(spec: dict[str, Any]) -> frozenset[str]:
     """Those of its fields that protect. One that only switches a protection off (`disable`, `local: {}`) does not."""
     return frozenset(
-        name for field, name in PROTECTING.items() if (given := spec.get(field)) and not switched_off(given)
+        name
+        for field, name in PROTECTING.items()
+        if (given := spec.get(field)) is not None and not switched_off(field, given)
     )
 
 
-def switched_off(given: object) -> bool:
-    return isinstance(given, dict) and not any(given.values())
+NOTHING_PROTECTED = {  # what a field has when it protects nothing, besides `disable` alone
+    "rateLimit": ({}, {"local": {}}),
+    "csrf": ({"percentageEnabled": 0},),
+}
+
+
+def switched_off(field: str, given: object) -> bool:
+    """Also what can't be read protects, unless it is clear that it was not meant to."""
+    return given == {"disable": {}} or given in NOTHING_PROTECTED.get(field, ({},))
 
 
 def targets_of(spec: dict[str, Any]) -> Targets:

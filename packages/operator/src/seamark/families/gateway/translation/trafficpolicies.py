@@ -15,6 +15,7 @@ from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute, Rule
 from seamark.families.gateway.policies.state import POLICY_ACCEPTED
+from seamark.families.gateway.rules.features.table import FILTER_PARTS
 from seamark.families.gateway.trafficpolicy.state import POLICY_ATTACHED
 from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.state import AppliedPolicy
@@ -109,7 +110,8 @@ def applied(
         uses[policy].together = True
     request, response = chosen.get("header_modifiers", (model.NO_HEADERS, model.NO_HEADERS))
     timeout, idle = chosen.get("timeouts", (None, None))
-    extras = model.Extras(chosen.get("cors"), chosen.get("rate_limit"), request, response)
+    filters = tuple(setting for part in FILTER_PARTS if (setting := chosen.get(part)) is not None)
+    extras = model.Extras(chosen.get("cors"), chosen.get("rate_limit"), request, response, filters)
     return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), blocked)
 
 

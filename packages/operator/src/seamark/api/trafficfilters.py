@@ -1,0 +1,57 @@
+"""gateway.kgateway.dev: the fields of a TrafficPolicy that are a filter of the data plane each."""
+
+from __future__ import annotations
+
+from seamark.api.strict import Empty, Strict
+
+
+class StringMatcher(Strict, frozen=True, kw_only=True):
+    """A text as it has to be: exactly one of the five."""
+
+    exact: str | None = None
+    prefix: str | None = None
+    suffix: str | None = None
+    contains: str | None = None
+    safe_regex: str | None = None
+    ignore_case: bool = False
+
+
+class Csrf(Strict, frozen=True, kw_only=True):
+    """Requests that change something have to come from the same origin, or from one of the additional origins."""
+
+    percentage_enabled: int | None = None
+    percentage_shadowed: int | None = None
+    additional_origins: tuple[StringMatcher, ...] | None = None
+
+
+class Buffer(Strict, frozen=True, kw_only=True):
+    """Requests are passed on whole; a larger one is answered with 413."""
+
+    max_request_size: str | int | None = None
+    disable: Empty | None = None
+
+
+class FaultDelay(Strict, frozen=True, kw_only=True):
+    fixed_delay: str
+    percentage: int = 100
+
+
+class FaultAbort(Strict, frozen=True, kw_only=True):
+    http_status: int | None = None
+    grpc_status: int | None = None
+    percentage: int = 100
+
+
+class FaultRate(Strict, frozen=True, kw_only=True):
+    kbits_per_second: int
+    percentage: int = 100
+
+
+class FaultInjection(Strict, frozen=True, kw_only=True):
+    """A share of the requests is delayed or aborted, a share of the responses slowed down."""
+
+    delay: FaultDelay | None = None
+    abort: FaultAbort | None = None
+    response_rate_limit: FaultRate | None = None
+    max_active_faults: int | None = None
+    disable: Empty | None = None

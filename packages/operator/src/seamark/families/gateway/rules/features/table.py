@@ -1,0 +1,50 @@
+"""All fields of a TrafficPolicy that are a filter of the data plane each.
+
+A module of this package has one function, `read(field, given)`: the field as a value for the data plane, or
+`Unsupported` with the path of what can't be served. `disable` is the same for all: it switches the filter off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from seamark.api.kgateway import TrafficPolicySpec
+from seamark.families.gateway.rules.features import buffer, csrf, fault
+from seamark.families.gateway.values.limits import Unsupported
+from seamark_edge.dataplane.filters import RouteFilter
+
+
+class Feature(NamedTuple):
+    field: str  # its name in a spec
+    part: str  # its name among the parts of a policy, and in the typed spec
+    read: Callable[[str, Any], RouteFilter]
+
+
+FEATURES = (
+    Feature("faultInjection", "fault_injection", fault.read),
+    Feature("csrf", "csrf", csrf.read),
+    Feature("buffer", "buffer", buffer.read),
+)
+FILTER_PARTS = tuple(feature.part for feature in FEATURES)
+
+
+def filter_parts(spec: TrafficPolicySpec) -> dict[str, RouteFilter | None]:
+    """Those that the policy has; None where it switches one off."""
+    found: dict[str, RouteFilter | None] = {}
+    for feature in FEATURES:
+        given = getattr(spec, feature.part)
+        if given is not None:
+            found[feature.part] = None if switches_off(feature.field, given) else feature.read(feature.field, given)
+    return found
+
+
+def switches_off(field: str, given: msgspec.Struct) -> bool:
+    disable = getattr(given, "disable", None)
+    if disable is None:
+        return False
+    if given != type(given)(disable=disable):
+        raise Unsupported(f"{field}.disable: no other field can be beside it")
+    return True

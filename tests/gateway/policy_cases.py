@@ -1,0 +1,93 @@
+"""Fields of TrafficPolicies with the request that shows their effect: `test_policy_fields` tries every one.
+
+A case has a policy of its route, and one of the route's rule, which takes precedence: with both the answer is `over`,
+with the route's alone `under`, and without any the backend's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+EVIL = {"Origin": "http://evil.example.com"}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    name: str
+    route: Json  # the spec of the route's policy
+    rule: Json  # the spec of the rule's policy
+    under: int | tuple[int, str]  # the status, or the status and a header of the response
+    over: int | tuple[int, str]
+    method: str = "GET"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    shown: str = ""  # the header of the response that the answer has
+
+
+CASES = (
+    Case(
+        "csrf",
+        {"csrf": {}},
+        {"csrf": {"percentageEnabled": 100, "additionalOrigins": [{"suffix": "evil.example.com"}]}},
+        under=403,
+        over=200,
+        method="POST",
+        headers=EVIL,
+    ),
+    Case(
+        "csrf-shadowed",
+        {"csrf": {"percentageEnabled": 100}},
+        {"csrf": {"percentageShadowed": 100}},
+        under=403,
+        over=200,
+        method="POST",
+        headers=EVIL,
+    ),
+    Case(
+        "buffer",
+        {"buffer": {"maxRequestSize": "1Ki"}},
+        {"buffer": {"maxRequestSize": 2049}},
+        under=413,
+        over=200,
+        method="POST",
+        body=b"x" * 2049,
+    ),
+    Case(
+        "buffer-off",
+        {"buffer": {"maxRequestSize": "1Ki"}},
+        {"buffer": {"disable": {}}},
+        under=413,
+        over=200,
+        method="POST",
+        body=b"x" * 2049,
+    ),
+    Case(
+        "fault",
+        {"faultInjection": {"abort": {"httpStatus": 418}}},
+        {"faultInjection": {"abort": {"httpStatus": 503, "percentage": 100}, "delay": {"fixedDelay": "1ms"}}},
+        under=418,
+        over=503,
+    ),
+    Case(
+        "fault-off",
+        {"faultInjection": {"abort": {"grpcStatus": 7}}},
+        {"faultInjection": {"disable": {}}},
+        under=(200, "7"),
+        over=(200, ""),
+        headers={"Content-Type": "application/grpc"},
+        shown="grpc-status",
+    ),
+    Case(
+        "limit-not-enforced",
+        {"rateLimit": {"local": {"tokenBucket": {"maxTokens": 1, "fillInterval": "1h"}}}},
+        {
+            "rateLimit": {
+                "local": {"tokenBucket": {"maxTokens": 1, "fillInterval": "1h"}, "percentEnforced": 0},
+            }
+        },
+        under=429,
+        over=200,
+    ),
+)
