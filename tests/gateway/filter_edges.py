@@ -23,3 +23,21 @@ def filter_edges() -> Iterator[Json]:
         yield {"faultInjection": {"abort": {"grpcStatus": status}, "maxActiveFaults": 2**32 - 1}}
     yield {"faultInjection": {"delay": {"fixedDelay": "1h"}, "maxActiveFaults": 0, "abort": {"httpStatus": 599}}}
     yield {"faultInjection": {"responseRateLimit": {"kbitsPerSecond": 2**32 - 1}}}
+    for text in EXPRESSIONS:
+        for action in ("Allow", "Deny"):
+            yield {"rbac": {"action": action, "policy": {"matchExpressions": [text]}}}
+    yield {"rbac": {"policy": {"matchExpressions": list(EXPRESSIONS)}}}
+    user = "{SHA}" + "A" * 27 + "="
+    yield {"basicAuth": {"users": [f"{name}:{user}" for name in ("a", "!#$%&'()*+,-./;<=>?@[]^_`{|}~", "x" * 255)]}}
+    yield {"basicAuth": {"users": [f"{number}:{user}" for number in range(256)]}}
+
+
+EXPRESSIONS = (
+    *("true", "null == null", "request.method == 'GET'", "1u < 2u", "1.5 > request.size / 2.0", "b'a' == b'a'"),
+    *("-9223372036854775808 < 9223372036854775807", "{} == {}", "[] == []", "{'a': [1, 2.0, null]}['a'][0] == 1"),
+    *("request.headers['a'] in ['b', 'c']", "has(request.headers.a) ? true : false", "!!true", "-(-1) == 1"),
+    *(" && ".join(["true"] * 30), " || ".join(f"request.path == '/{number}'" for number in range(100))),
+    *("source.address.startsWith('10.')", "connection.mtls", "metadata.filter_metadata['a']['b'] == 'c'"),
+    *("'ü' == request.path", "'a\\nb' == 'x'", "size(request.path) % 2 == 0", "request.path.matches('a{90}')"),
+    *("destination.port == 80", "request.path.contains('/') && 'a' + 'b' == 'ab'", "!(!(!(!(!(!(true))))))"),
+)

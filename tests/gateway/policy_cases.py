@@ -6,6 +6,8 @@ with the route's alone `under`, and without any the backend's.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +28,87 @@ class Case:
     shown: str = ""  # the header of the response that the answer has
 
 
+def sha(password: str) -> str:
+    return "{SHA}" + base64.b64encode(hashlib.sha1(password.encode()).digest()).decode()
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+SECRETS = {
+    "users": {".htpasswd": f"# comment\nada:{sha('lovelace')}\n\n", "others": f"grace:{sha('hopper')}\n"},
+    "keys": {"shop": "k-123", "bank": "k-456\n"},
+    "other-keys": {"shop": "k-789"},
+}
+
+ACCESS = (
+    Case(
+        "basic",
+        {"basicAuth": {"users": [f"grace:{sha('hopper')}"]}},
+        {"basicAuth": {"secretRef": {"name": "users"}}},
+        under=401,
+        over=200,
+        headers=basic("ada", "lovelace"),
+    ),
+    Case(
+        "basic-key",
+        {"basicAuth": {"secretRef": {"name": "users", "key": "others"}}},
+        {"basicAuth": {"disable": {}}},
+        under=401,
+        over=200,
+        headers=basic("grace", "wrong"),
+    ),
+    Case(
+        "keys",
+        {"apiKeyAuth": {"secretRef": {"name": "other-keys"}}},
+        {"apiKeyAuth": {"secretRef": {"name": "keys"}, "clientIdHeader": "x-client"}},
+        under=401,
+        over=200,
+        headers={"api-key": "k-456"},
+    ),
+    Case(
+        "keys-sources",
+        {"apiKeyAuth": {"secretRef": {"name": "keys"}, "keySources": [{"header": "x-key"}]}},
+        {"apiKeyAuth": {"secretRef": {"name": "keys"}, "keySources": [{"header": "x-key"}, {"cookie": "key"}]}},
+        under=401,
+        over=200,
+        headers={"Cookie": "key=k-123"},
+    ),
+    Case(
+        "rbac",
+        {"rbac": {"policy": {"matchExpressions": ["request.headers['x-role'] == 'admin'"]}}},
+        {
+            "rbac": {
+                "policy": {
+                    "matchExpressions": [
+                        "request.headers['x-missing'] == 'a'",
+                        "has(request.headers.nothing) && size(request.headers['x-role']) in [3, 4, -1]"
+                        " && !(request.method in ['POST', 'PUT'])"
+                        " && request.path.matches('^/r[a-z]{3}$') && (request.size < 5 ? true : false)"
+                        " && request.headers['x-role'].startsWith('u')",
+                        "size(request.headers['x-role']) in [3, 4, -1] && !(request.method in ['POST', 'PUT'])"
+                        " && request.path.matches('^/rb[a-z]{2}$') && (request.size < 5 ? true : false)"
+                        " && request.headers['x-role'].startsWith('u') && {'user': 1}['user'] == 1",
+                    ]
+                }
+            }
+        },
+        under=403,
+        over=200,
+        headers={"x-role": "user"},
+    ),
+    Case(
+        "rbac-deny",
+        {"rbac": {"action": "Deny", "policy": {"matchExpressions": ["request.url_path.contains('deny')"]}}},
+        {"rbac": {"action": "Deny", "policy": {"matchExpressions": ["request.url_path.endsWith('other')"]}}},
+        under=403,
+        over=200,
+    ),
+)
+
 CASES = (
+    *ACCESS,
     Case(
         "csrf",
         {"csrf": {}},

@@ -8,7 +8,9 @@ from typing import Any
 import aiohttp
 
 from seamark.api.kgateway import TrafficPolicy
-from tests.gateway.policy_cases import CASES, Case
+from seamark_runtime.api.core import Secret
+from tests.gateway.policy_cases import CASES, SECRETS, Case
+from tests.gateway.test_blame import b64
 from tests.gateway.test_hostile_values import accepted
 from tests.gateway.test_whole import GROUP, PATIENCE, Whole, whole
 
@@ -45,6 +47,8 @@ def test_every_field_has_its_effect_and_its_removal_restores_what_was_under_it()
 
     async def test(scene: Whole) -> None:
         await scene.served()
+        for name, entries in SECRETS.items():
+            scene.apply("Secret", name, data={key: b64(value.encode()) for key, value in entries.items()})
         for case in CASES:
             backends = [{"name": "web", "port": 80}]
             rule = {"name": "rule", "matches": [{"path": {"value": f"/{case.name}"}}], "backendRefs": backends}
@@ -68,3 +72,41 @@ def test_every_field_has_its_effect_and_its_removal_restores_what_was_under_it()
         await scene.served()
 
     whole(test)
+
+
+def test_a_secret_that_changes_is_in_effect_and_one_that_goes_leaves_the_last_good_users() -> None:
+    """Policies rule 2: what protects is never left out."""
+
+    async def test(scene: Whole) -> None:
+        await scene.served()
+        scene.route("shop")
+        on_route = {"group": GROUP, "kind": "HTTPRoute", "name": "shop"}
+        protected = {"targetRefs": [on_route], "apiKeyAuth": {"secretRef": {"name": "keys"}}}
+        await scene.answers_so("/", 200)
+        scene.apply("TrafficPolicy", "keys", protected)
+        await scene.answers_so("/", 500)
+        await scene.until(lambda: accepted(scene, "keys").get("status") == "False", "the policy reports it")
+        assert "apiKeyAuth.secretRef: Secret keys does not exist" in accepted(scene, "keys")["message"]
+        scene.apply("Secret", "keys", data={"shop": b64(b"first-key")})
+        await scene.answers_so("/", 401)
+        assert (await scene.answers("/", **{"api-key": "first-key"}))[0] == 200
+        scene.edit(Secret, "keys", {"data": {"shop": b64(b"second-key")}})
+        await settled(scene, "second-key", 200)
+        assert (await scene.answers("/", **{"api-key": "first-key"}))[0] == 401
+        scene.edit(Secret, "keys", {"data": {"bank": b64(b"third key")}})
+        await scene.until(lambda: accepted(scene, "keys").get("status") == "False", "a bad entry is reported")
+        assert "its last valid settings are still in effect" in accepted(scene, "keys")["message"]
+        assert "third key" not in str(scene.get(TrafficPolicy, "keys"))
+        scene.store.delete(str(Secret.RESOURCE), "default", "keys")
+        await scene.until(lambda: "does not exist" in accepted(scene, "keys").get("message", ""), "it is reported")
+        assert (await scene.answers("/", **{"api-key": "second-key"}))[0] == 200
+        assert (await scene.answers("/"))[0] == 401
+
+    whole(test)
+
+
+async def settled(scene: Whole, key: str, status: int) -> None:
+    deadline = asyncio.get_running_loop().time() + PATIENCE
+    while (await scene.answers("/", **{"api-key": key}))[0] != status:
+        assert asyncio.get_running_loop().time() < deadline, status
+        await asyncio.sleep(0.05)

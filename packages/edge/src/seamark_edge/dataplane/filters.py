@@ -5,7 +5,7 @@ Of each type an entry has at most one value; without one, that filter does nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +47,29 @@ class Fault:
     most_active: int | None = None
 
 
-RouteFilter = Csrf | Buffer | Fault
+@dataclass(frozen=True, slots=True)
+class Rbac:
+    """Requests of which a condition is true are let in, or with `allow` False kept out; all others are the opposite."""
+
+    allow: bool
+    conditions: tuple[str, ...]  # each as `conditions.condition` takes it
+
+
+@dataclass(frozen=True, slots=True)
+class BasicAuth:
+    """Users by name, each with the SHA-1 of a password in Base64."""
+
+    users: tuple[tuple[str, str], ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeys:
+    """Clients by name, each with its key, which is looked for in these places in order."""
+
+    clients: tuple[tuple[str, str], ...] = field(repr=False)
+    sources: tuple[tuple[str, str], ...]  # header, query or cookie, and its name
+    forward: bool = False  # the backend gets the key, too
+    client_header: str = ""  # in which the backend gets the name of the client
+
+
+RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from seamark.api.strict import Strict
-from seamark.api.trafficfilters import Buffer, Csrf, FaultInjection
+from seamark.api.trafficfilters import ApiKeyAuth, BasicAuth, Buffer, Csrf, FaultInjection, Rbac
 from seamark_runtime.api.gatewayshared import PolicyStatus
 from seamark_runtime.api.meta import Object, Resource, Wire
 
@@ -103,6 +103,9 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     csrf: Csrf | None = None
     buffer: Buffer | None = None
     fault_injection: FaultInjection | None = None
+    rbac: Rbac | None = None
+    basic_auth: BasicAuth | None = None
+    api_key_auth: ApiKeyAuth | None = None
 
 
 class Targets(Wire, frozen=True, kw_only=True):

@@ -55,3 +55,44 @@ class FaultInjection(Strict, frozen=True, kw_only=True):
     response_rate_limit: FaultRate | None = None
     max_active_faults: int | None = None
     disable: Empty | None = None
+
+
+class MatchExpressions(Strict, frozen=True, kw_only=True):
+    match_expressions: tuple[str, ...] | None = None
+
+
+class Rbac(Strict, frozen=True, kw_only=True):
+    """Conditions in CEL over a request: one that is true lets it in, or keeps it out; all others are the opposite."""
+
+    action: str = "Allow"
+    policy: MatchExpressions | None = None
+
+
+class SecretReference(Strict, frozen=True, kw_only=True):
+    name: str
+    namespace: str | None = None
+    key: str | None = None
+
+
+class BasicAuth(Strict, frozen=True, kw_only=True):
+    """Users with the hashes of their passwords, in the form of htpasswd with {SHA}."""
+
+    users: tuple[str, ...] | None = None
+    secret_ref: SecretReference | None = None
+    disable: Empty | None = None
+
+
+class KeySource(Strict, frozen=True, kw_only=True):
+    header: str | None = None
+    query: str | None = None
+    cookie: str | None = None
+
+
+class ApiKeyAuth(Strict, frozen=True, kw_only=True):
+    """Keys of clients, by the client's name in a Secret."""
+
+    secret_ref: SecretReference | None = None
+    key_sources: tuple[KeySource, ...] | None = None
+    forward_credential: bool = False
+    client_id_header: str | None = None
+    disable: Empty | None = None

@@ -63,6 +63,93 @@ BAD: list[tuple[Json, str]] = [
 ]
 
 
+HASH = "x" * 27 + "="
+
+
+class Secrets:
+    """One Secret for every name."""
+
+    def __init__(self, **entries: bytes) -> None:
+        self._entries = {name.replace("htpasswd", ".htpasswd"): content for name, content in entries.items()}
+
+    def secret(self, _field: str, _ref: Any) -> dict[str, bytes]:
+        return self._entries
+
+
+def rbac(*expressions: Any, **fields: Any) -> Json:
+    return {"rbac": {"policy": {"matchExpressions": list(expressions)}, **fields}}
+
+
+def keys(**fields: Any) -> Json:
+    return {"apiKeyAuth": {"secretRef": {"name": "keys"}, **fields}}
+
+
+EXPRESSION = "rbac.policy.matchExpressions[0]: "
+BAD += [
+    ({"rbac": {}}, "rbac.policy.matchExpressions is required"),
+    ({"rbac": {"policy": {"matchExpressions": []}}}, "rbac.policy.matchExpressions is required"),
+    (rbac("true", action="Maybe"), "rbac.action: 'Maybe' is not supported"),
+    (rbac("request."), EXPRESSION),
+    (rbac("nothing.at.all == 1"), EXPRESSION),
+    (rbac("1 + 1"), EXPRESSION),
+    (rbac("request.path.matches(request.host)"), EXPRESSION),
+    (rbac("request.path.matches('(')"), EXPRESSION),
+    (rbac("request.path.matches('[a-z]{900}')"), EXPRESSION),
+    (rbac("request.path.lowerAscii() == 'a'"), EXPRESSION),
+    (rbac("[1, 2].all(x, x > 0)"), EXPRESSION),
+    (rbac("request.?path == 'a'"), EXPRESSION),
+    (rbac("(" * 5_000), EXPRESSION),
+    (rbac("!" * 4_000 + "true"), EXPRESSION),
+    (rbac("true && " * 2_000 + "true"), EXPRESSION),
+    (rbac("request.path == '\x00\n"), EXPRESSION),
+    (rbac(LONG), EXPRESSION),
+    (rbac(*["request.path == '" + "x" * 3_000 + "'"] * 6), "rbac.policy.matchExpressions: at most 16384 characters"),
+    (rbac(*["true"] * 257), "rbac.policy.matchExpressions: 257 entries"),
+    ({"basicAuth": {}}, "basicAuth: exactly one of"),
+    ({"basicAuth": {"users": [], "secretRef": {"name": "x"}}}, "basicAuth: exactly one of"),
+    ({"basicAuth": {"users": []}}, "basicAuth.users: there is no user"),
+    ({"basicAuth": {"users": ["ada:secret-password"]}}, "basicAuth.users[0]: must be user:{SHA}"),
+    ({"basicAuth": {"users": [f"a\nb:{{SHA}}{HASH}"]}}, "basicAuth.users[0]: must be user:{SHA}"),
+    ({"basicAuth": {"users": [f"a:b:{{SHA}}{HASH}"]}}, "basicAuth.users[0]: must be user:{SHA}"),
+    ({"basicAuth": {"users": [f"ada:{{SHA}}{HASH}"] * 2}}, "basicAuth.users[1]: the user is named twice"),
+    ({"basicAuth": {"users": [f"{n}:{{SHA}}{HASH}" for n in range(257)]}}, "basicAuth.users: 257 entries"),
+    ({"basicAuth": {"secretRef": {"name": "x"}}}, "basicAuth.secretRef: Secret x was not read"),
+    ({"basicAuth": {"disable": {}, "users": ["x"]}}, "basicAuth.disable: no other field"),
+    ({"apiKeyAuth": {}}, "apiKeyAuth.secretRef is required"),
+    ({"apiKeyAuth": {"secretRef": {"name": "x", "key": "y"}}}, "apiKeyAuth.secretRef.key is not supported"),
+    ({"apiKeyAuth": {"secretSelector": {}}}, "The field apiKeyAuth.secretSelector is not supported"),
+]
+WITH_SECRETS: list[tuple[Json, Secrets, str]] = [
+    ({"basicAuth": {"secretRef": {"name": "s"}}}, Secrets(), "basicAuth.secretRef: Secret s has no entry '.htpasswd'"),
+    ({"basicAuth": {"secretRef": {"name": "s", "key": "k"}}}, Secrets(), "basicAuth.secretRef: Secret s has no entry"),
+    ({"basicAuth": {"secretRef": {"name": "s"}}}, Secrets(htpasswd=b"#\n"), "basicAuth.secretRef: there is no user"),
+    ({"basicAuth": {"secretRef": {"name": "s"}}}, Secrets(htpasswd=b"\n\xff:hidden"), "line 2 of Secret s: must be"),
+    ({"basicAuth": {"secretRef": {"name": "s"}}}, Secrets(htpasswd=b"x" * 200_000), "has more than 131072 bytes"),
+    (keys(), Secrets(), "apiKeyAuth.secretRef: the Secret has no entry"),
+    (keys(), Secrets(a=b"hidden 1"), "apiKeyAuth.secretRef: the entry 'a' is no key"),
+    (keys(), Secrets(a=b""), "apiKeyAuth.secretRef: the entry 'a' is no key"),
+    (keys(), Secrets(a=b"hidden", b=b"hidden"), "apiKeyAuth.secretRef: the entries 'a' and 'b' have the same key"),
+    (keys(clientIdHeader="Host"), Secrets(a=b"hidden"), "apiKeyAuth.clientIdHeader: "),
+    (keys(keySources=[{}]), Secrets(a=b"hidden"), "apiKeyAuth.keySources[0]: exactly one of"),
+    (keys(keySources=[{"header": "a b"}]), Secrets(a=b"hidden"), "apiKeyAuth.keySources[0].header: "),
+    (keys(keySources=[{"query": "a b"}]), Secrets(a=b"hidden"), "apiKeyAuth.keySources[0].query: "),
+    (keys(keySources=[{"header": "a"}] * 17), Secrets(a=b"hidden"), "apiKeyAuth.keySources: 17 entries"),
+]
+
+
+@pytest.mark.parametrize(("spec", "secrets", "message"), WITH_SECRETS, ids=lambda each: str(each)[:60])
+def test_a_secret_that_can_not_be_used_is_named_and_never_shown(spec: Json, secrets: Secrets, message: str) -> None:
+    with pytest.raises(Unsupported) as refused:
+        parts_of(served(spec), secrets)
+    assert message in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+def test_no_key_and_no_password_is_shown_with_the_value_that_has_it() -> None:
+    for spec in ({"basicAuth": {"users": [f"ada:{{SHA}}{HASH}"]}}, keys()):
+        assert HASH not in repr(parts_of(served(spec), Secrets(a=HASH.encode())))
+
+
 @pytest.mark.parametrize(("spec", "message"), BAD, ids=lambda each: str(each)[:60])
 def test_a_bad_value_is_refused_with_its_path(spec: Json, message: str) -> None:
     with pytest.raises((msgspec.ValidationError, Unsupported)) as refused:
@@ -90,7 +177,7 @@ def test_what_protects_is_known_by_its_field(spec: Json, protecting: set[str]) -
 
 def test_every_setting_has_a_filter_of_the_data_plane() -> None:
     """What a feature reads can be translated: its value is of a type that the data plane's table has."""
-    made = {type(value) for spec in GOOD for value in parts_of(served(spec)).values()}
+    made = {type(value) for spec in GOOD for value in parts_of(served(spec), Secrets(a=b"key")).values()}
     assert made == set(MODULES)
     assert {field for spec in GOOD for field in spec} == {feature.field for feature in FEATURES}
 
@@ -99,4 +186,7 @@ GOOD: list[Json] = [
     {"csrf": {}},
     {"buffer": {"maxRequestSize": "1Ki"}},
     {"faultInjection": {"abort": {"httpStatus": 503}}},
+    {"basicAuth": {"users": [f"ada:{{SHA}}{HASH}"]}},
+    keys(),
+    rbac("request.method == 'GET'"),
 ]

@@ -21,7 +21,7 @@ from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 from seamark_edge.dataplane.envoy import routes
 from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, GatewayTable
 from seamark_edge.dataplane.envoyfilters.messages import packed, seconds
-from seamark_edge.dataplane.envoyfilters.table import AFTER, BEFORE, FilterModule
+from seamark_edge.dataplane.envoyfilters.table import ACCESS, AFTER, BEFORE, FilterModule
 from seamark_edge.dataplane.model import Chain, ClientTls, Cluster, Endpoints, Listener, Secret, ServerTls, Snapshot
 
 TYPE = "type.googleapis.com/"
@@ -192,8 +192,9 @@ def http_manager(filter_chain: Chain) -> manager_pb2.HttpConnectionManager:
     manager.upgrade_configs.add(upgrade_type="websocket")
     limit = local_rate_limit_pb2.LocalRateLimit(stat_prefix="local_rate_limit")  # off, but for routes that say how
     add_disabled(manager, BEFORE.values())
-    for name, config in ((CORS, cors_pb2.Cors()), (RATE, limit)):
-        manager.http_filters.add(name=name).typed_config.Pack(config)
+    manager.http_filters.add(name=CORS).typed_config.Pack(cors_pb2.Cors())
+    add_disabled(manager, ACCESS.values())
+    manager.http_filters.add(name=RATE).typed_config.Pack(limit)
     add_disabled(manager, AFTER.values())
     router = router_pb2.Router(suppress_envoy_headers=True)
     manager.http_filters.add(name="envoy.filters.http.router").typed_config.Pack(router)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from seamark_edge.dataplane.envoyfilters import buffer, csrf, fault
-from seamark_edge.dataplane.filters import Buffer, Csrf, Fault, RouteFilter
+from seamark_edge.dataplane.envoyfilters import apikeys, basicauth, buffer, csrf, fault, rbac
+from seamark_edge.dataplane.filters import ApiKeys, BasicAuth, Buffer, Csrf, Fault, Rbac, RouteFilter
 
 
 class FilterModule(Protocol):
@@ -22,6 +22,7 @@ class FilterModule(Protocol):
     def on_route(setting: Any, /) -> Any: ...
 
 
-BEFORE: dict[type[RouteFilter], Any] = {Fault: fault}  # before CORS and rate limits
-AFTER: dict[type[RouteFilter], Any] = {Csrf: csrf, Buffer: buffer}  # after them
-MODULES: dict[type[RouteFilter], FilterModule] = {**BEFORE, **AFTER}
+BEFORE: dict[type[RouteFilter], Any] = {Fault: fault}  # before CORS
+ACCESS: dict[type[RouteFilter], Any] = {BasicAuth: basicauth, ApiKeys: apikeys, Rbac: rbac}  # before rate limits
+AFTER: dict[type[RouteFilter], Any] = {Csrf: csrf, Buffer: buffer}
+MODULES: dict[type[RouteFilter], FilterModule] = {**BEFORE, **ACCESS, **AFTER}

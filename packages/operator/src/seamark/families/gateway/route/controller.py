@@ -27,7 +27,7 @@ from seamark.families.gateway.route.state import (
     SeenCounts,
 )
 from seamark_edge.dataplane.model import Origin
-from seamark_runtime.api.core import Namespace, Service
+from seamark_runtime.api.core import Namespace, Secret, Service
 from seamark_runtime.api.gateway import Gateway, ListenerSet, ReferenceGrant, Route
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -63,6 +63,7 @@ def _attachment(dependencies: Dependencies, routes: RouteCollections) -> Declara
         reads=Reads(
             kinds=(Gateway, Service, Namespace, ReferenceGrant, ListenerSet),
             optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet, TrafficPolicy),
+            singles=(Secret,),
             indexes=(GRANTS,),
             sources=(dependencies.listeners,),
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seamark.api.kgateway import Retries, TrafficPolicySpec
+from seamark.families.gateway.rules.features.references import NO_REFERENCES, References
 from seamark.families.gateway.rules.features.table import filter_parts
 from seamark.families.gateway.rules.features.values import percentage
 from seamark.families.gateway.rules.httpfilters import cors, headers
@@ -22,7 +23,7 @@ RETRY_ON = (
 )
 
 
-def parts_of(spec: TrafficPolicySpec) -> dict[str, Any]:
+def parts_of(spec: TrafficPolicySpec, references: References = NO_REFERENCES) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     request = None
     if spec.timeouts is not None:
@@ -40,7 +41,7 @@ def parts_of(spec: TrafficPolicySpec) -> dict[str, Any]:
         parts["rate_limit"] = rate(spec)
     if spec.cors is not None:
         parts["cors"] = cors("cors", spec.cors) if spec.cors.disable is None else None
-    return parts | filter_parts(spec)
+    return parts | filter_parts(spec, references)
 
 
 def retry(retries: Retries, request: float | None) -> model.Retry:

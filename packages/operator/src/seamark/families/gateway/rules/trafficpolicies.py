@@ -8,7 +8,9 @@ import msgspec
 
 from seamark.api.kgateway import PolicySelector, Targets, TrafficPolicy, served
 from seamark.families.gateway.model.policies import TrafficPolicyView
+from seamark.families.gateway.rules.features.references import NO_REFERENCES, References
 from seamark.families.gateway.rules.policyparts import parts_of
+from seamark.families.gateway.rules.policyreferences import PolicyReferences
 from seamark.families.gateway.values import limits
 from seamark.families.gateway.values.limits import Unsupported
 from seamark.gatewayapi.references import invalid_reference
@@ -36,17 +38,17 @@ def unusable_policy(view: View, key: Key) -> str:
     policy = view.intent(TrafficPolicy, key)
     if policy is None or policy.deleting:
         return f"TrafficPolicy {key.name} does not exist"
-    problem = read_policy(policy).problem
+    problem = read_policy(policy, PolicyReferences(view, key.namespace)).problem
     return f"TrafficPolicy {key.name} can't be used: {problem}" if problem else ""
 
 
-def read_policy(policy: TrafficPolicy) -> TrafficPolicyView:
-    """The policy by itself: whether its targets exist is not checked."""
+def read_policy(policy: TrafficPolicy, references: References = NO_REFERENCES) -> TrafficPolicyView:
+    """The policy with what its fields refer to: whether its targets exist is not checked."""
     spec = policy.spec or {}
     targets, problem = Targets(), ""
     try:
         targets = targets_of(spec)
-        parts = parts_of(served(spec))
+        parts = parts_of(served(spec), references)
     except (msgspec.ValidationError, Unsupported) as error:
         parts, problem = {}, plain(str(error))
     named = []

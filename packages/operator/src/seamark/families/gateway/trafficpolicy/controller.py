@@ -11,10 +11,12 @@ from seamark.families.gateway.model.policies import NO_PROBLEMS, TrafficPolicyVi
 from seamark.families.gateway.policies.facts import previous
 from seamark.families.gateway.policies.state import SeenPolicy
 from seamark.families.gateway.policies.status import status_mode
+from seamark.families.gateway.rules.policyreferences import PolicyReferences
 from seamark.families.gateway.rules.trafficpolicies import TARGET_KINDS, read_policy
 from seamark.families.gateway.trafficpolicy.reconcile import announce, judge, report_policy, report_targets
 from seamark.families.gateway.trafficpolicy.state import CONDITIONS
 from seamark.families.gateway.values import limits
+from seamark_runtime.api.core import Secret
 from seamark_runtime.api.gateway import Gateway, GRPCRoute, HTTPRoute, ListenerSet
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -36,7 +38,7 @@ def _read(dependencies: Dependencies) -> Declaration:
             Output(dependencies.traffic_policies, report_policy),
             Output(dependencies.traffic_targets, report_targets),
         ),
-        reads=Reads(kinds=(Gateway, HTTPRoute), optional=(TrafficPolicy, GRPCRoute, ListenerSet)),
+        reads=Reads(kinds=(Gateway, HTTPRoute), optional=(TrafficPolicy, GRPCRoute, ListenerSet), singles=(Secret,)),
     )
 
 
@@ -44,7 +46,7 @@ def observe_policy(view: View, key: Key, _results: Results) -> TrafficPolicyView
     policy = view.intent(TrafficPolicy, key)
     if policy is None or policy.deleting:
         return None
-    found = read_policy(policy)
+    found = read_policy(policy, PolicyReferences(view, key.namespace))
     missing = [name for kind, target, section in found.targets if (name := missing_target(view, kind, target, section))]
     return replace(found, missing=tuple(missing))
 

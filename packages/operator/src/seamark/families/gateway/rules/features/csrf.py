@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seamark.api.trafficfilters import Csrf
+from seamark.families.gateway.rules.features.references import References
 from seamark.families.gateway.rules.features.values import most, percentage, text_rule
 from seamark.families.gateway.values.limits import Unsupported
 from seamark_edge.dataplane import filters
@@ -10,7 +11,7 @@ from seamark_edge.dataplane import filters
 MOST_ORIGINS = 16
 
 
-def read(field: str, given: Csrf) -> filters.Csrf:
+def read(field: str, given: Csrf, _references: References) -> filters.Csrf:
     if given.percentage_enabled is not None and given.percentage_shadowed is not None:
         raise Unsupported(f"{field}: percentageEnabled and percentageShadowed exclude each other")
     shadowed = percentage(f"{field}.percentageShadowed", given.percentage_shadowed or 0)

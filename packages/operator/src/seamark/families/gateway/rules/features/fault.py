@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from seamark.api.trafficfilters import FaultInjection
+from seamark.families.gateway.rules.features.references import References
 from seamark.families.gateway.rules.features.values import percentage, required
 from seamark.families.gateway.values import limits
 from seamark.families.gateway.values.limits import Unsupported
@@ -12,7 +13,7 @@ LEAST_DELAY, MOST_DELAY = 0.001, 3600.0  # seconds
 MOST_GRPC_STATUS = 16
 
 
-def read(field: str, given: FaultInjection) -> filters.Fault:
+def read(field: str, given: FaultInjection, _references: References) -> filters.Fault:
     if given.delay is None and given.abort is None and given.response_rate_limit is None:
         raise Unsupported(f"{field}: one of delay, abort and responseRateLimit is required")
     delay, abort, rate = given.delay, given.abort, given.response_rate_limit

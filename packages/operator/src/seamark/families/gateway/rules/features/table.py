@@ -1,6 +1,6 @@
 """All fields of a TrafficPolicy that are a filter of the data plane each.
 
-A module of this package has one function, `read(field, given)`: the field as a value for the data plane, or
+A module of this package has one function, `read(field, given, references)`: the field as a value for the data plane, or
 `Unsupported` with the path of what can't be served. `disable` is the same for all: it switches the filter off.
 """
 
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from seamark.api.kgateway import TrafficPolicySpec
-from seamark.families.gateway.rules.features import buffer, csrf, fault
+from seamark.families.gateway.rules.features import apikeys, basicauth, buffer, csrf, fault, rbac
+from seamark.families.gateway.rules.features.references import References
 from seamark.families.gateway.values.limits import Unsupported
 from seamark_edge.dataplane.filters import RouteFilter
 
@@ -20,24 +21,27 @@ from seamark_edge.dataplane.filters import RouteFilter
 class Feature(NamedTuple):
     field: str  # its name in a spec
     part: str  # its name among the parts of a policy, and in the typed spec
-    read: Callable[[str, Any], RouteFilter]
+    read: Callable[[str, Any, References], RouteFilter]
 
 
 FEATURES = (
     Feature("faultInjection", "fault_injection", fault.read),
+    Feature("basicAuth", "basic_auth", basicauth.read),
+    Feature("apiKeyAuth", "api_key_auth", apikeys.read),
+    Feature("rbac", "rbac", rbac.read),
     Feature("csrf", "csrf", csrf.read),
     Feature("buffer", "buffer", buffer.read),
 )
 FILTER_PARTS = tuple(feature.part for feature in FEATURES)
 
 
-def filter_parts(spec: TrafficPolicySpec) -> dict[str, RouteFilter | None]:
+def filter_parts(spec: TrafficPolicySpec, references: References) -> dict[str, RouteFilter | None]:
     """Those that the policy has; None where it switches one off."""
     found: dict[str, RouteFilter | None] = {}
-    for feature in FEATURES:
-        given = getattr(spec, feature.part)
+    for field, part, read in FEATURES:
+        given = getattr(spec, part)
         if given is not None:
-            found[feature.part] = None if switches_off(feature.field, given) else feature.read(feature.field, given)
+            found[part] = None if switches_off(field, given) else read(field, given, references)
     return found
 
 
