@@ -12,7 +12,7 @@ from seamark_runtime.api.core import Secret
 from tests.gateway.policy_cases import CASES, SECRETS, Case
 from tests.gateway.test_blame import b64
 from tests.gateway.test_hostile_values import accepted
-from tests.gateway.test_whole import GROUP, PATIENCE, Whole, whole
+from tests.gateway.whole import GROUP, PATIENCE, Whole, whole
 
 Answer = int | tuple[int, str]
 

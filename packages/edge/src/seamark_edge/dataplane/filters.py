@@ -72,4 +72,110 @@ class ApiKeys:
     client_header: str = ""  # in which the backend gets the name of the client
 
 
-RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys
+# ---- filters that use a service: of each service there is a filter of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A cluster that requests go to; `timeout` is in seconds."""
+
+    cluster: str
+    authority: str = ""
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """How many bytes of a request's body are sent along, whether it may be cut, and whether it is no text."""
+
+    most: int
+    partial: bool = False
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuthService:
+    """A server that decides on requests; `prefix` is not None for one that is reached with plain HTTP."""
+
+    name: str
+    remote: Remote
+    prefix: str | None = None
+    headers: tuple[str, ...] = ()  # those that it gets; none named: its protocol's own
+    fail_open: bool = False
+    clear_route_cache: bool = False
+    body: Body | None = None
+    error_status: int = 403
+
+
+@dataclass(frozen=True, slots=True)
+class ExtAuth:
+    service: AuthService
+    context: tuple[tuple[str, str], ...] = ()
+    body: Body | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteKeys:
+    """Keys that are fetched, and how long they are good, in seconds."""
+
+    url: str
+    remote: Remote
+    lifetime: float
+
+
+@dataclass(frozen=True, slots=True)
+class TokenProvider:
+    """Whose tokens are valid, and where they are in a request. `keys` is a JSON Web Key Set."""
+
+    name: str
+    keys: str | RemoteKeys
+    issuer: str = ""
+    audiences: tuple[str, ...] = ()
+    header: tuple[str, str] | None = None  # its name, and what is before the token
+    parameter: str = ""
+    claims: tuple[tuple[str, str], ...] = ()  # claim, and the header that the backend gets it in
+    forward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TokenService:
+    """A valid token of one of these is needed; with `optional` a request without any is let in, too."""
+
+    name: str
+    providers: tuple[TokenProvider, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Jwt:
+    service: TokenService
+
+
+@dataclass(frozen=True, slots=True)
+class LimitService:
+    """A server that counts requests, within its domain."""
+
+    name: str
+    remote: Remote
+    domain: str
+    fail_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorEntry:
+    """`kind`: Generic (key and value), Header (key: its name), RemoteAddress or Path."""
+
+    kind: str
+    key: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalLimit:
+    service: LimitService
+    descriptors: tuple[tuple[DescriptorEntry, ...], ...]
+
+
+Service = AuthService | TokenService | LimitService
+ServiceFilter = ExtAuth | Jwt | GlobalLimit
+RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys | ServiceFilter

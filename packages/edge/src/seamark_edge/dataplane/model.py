@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from seamark_edge.dataplane.filters import RouteFilter
+from seamark_edge.dataplane.filters import RouteFilter, Service
 
 MOST_PATTERN = 32_768  # instructions of a compiled regular expression: a data plane takes them up to that size
 
@@ -237,6 +237,7 @@ class Chain:
     tls: ServerTls | None = None
     table: str = ""  # a route table's name, for HTTP
     targets: tuple[Target, ...] = ()  # for connections that are passed on as they are
+    services: tuple[Service, ...] = ()  # that filters of the table's entries use
 
 
 @dataclass(frozen=True, slots=True)

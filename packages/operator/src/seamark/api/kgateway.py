@@ -7,7 +7,17 @@ from typing import Any, ClassVar
 import msgspec
 
 from seamark.api.strict import Strict
-from seamark.api.trafficfilters import ApiKeyAuth, BasicAuth, Buffer, Csrf, FaultInjection, Rbac
+from seamark.api.trafficfilters import (
+    ApiKeyAuth,
+    BasicAuth,
+    Buffer,
+    Csrf,
+    ExtAuth,
+    FaultInjection,
+    GlobalRateLimit,
+    JwtAuth,
+    Rbac,
+)
 from seamark_runtime.api.gatewayshared import PolicyStatus
 from seamark_runtime.api.meta import Object, Resource, Wire
 
@@ -78,6 +88,7 @@ class LocalRateLimit(Strict, frozen=True, kw_only=True):
 
 class RateLimits(Strict, frozen=True, kw_only=True):
     local: LocalRateLimit | None = None
+    global_: GlobalRateLimit | None = msgspec.field(default=None, name="global")
 
 
 class Cors(Strict, frozen=True, kw_only=True):
@@ -106,6 +117,8 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     rbac: Rbac | None = None
     basic_auth: BasicAuth | None = None
     api_key_auth: ApiKeyAuth | None = None
+    ext_auth: ExtAuth | None = None
+    jwt_auth: JwtAuth | None = None
 
 
 class Targets(Wire, frozen=True, kw_only=True):

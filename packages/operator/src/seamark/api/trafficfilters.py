@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seamark.api.gatewayextensions import RequestBody
 from seamark.api.strict import Empty, Strict
 
 
@@ -96,3 +97,46 @@ class ApiKeyAuth(Strict, frozen=True, kw_only=True):
     forward_credential: bool = False
     client_id_header: str | None = None
     disable: Empty | None = None
+
+
+class ExtensionReference(Strict, frozen=True, kw_only=True):
+    name: str
+    namespace: str | None = None
+
+
+class ExtAuth(Strict, frozen=True, kw_only=True):
+    """A server, which a GatewayExtension describes, decides on every request."""
+
+    extension_ref: ExtensionReference | None = None
+    with_request_body: RequestBody | None = None
+    context_extensions: dict[str, str] | None = None
+    disable: Empty | None = None
+
+
+class JwtAuth(Strict, frozen=True, kw_only=True):
+    """Requests need a token that is valid for a GatewayExtension."""
+
+    extension_ref: ExtensionReference | None = None
+    disable: Empty | None = None
+
+
+class GenericEntry(Strict, frozen=True, kw_only=True):
+    key: str
+    value: str
+
+
+class DescriptorEntry(Strict, frozen=True, kw_only=True):
+    type: str
+    generic: GenericEntry | None = None
+    header: str | None = None
+
+
+class Descriptor(Strict, frozen=True, kw_only=True):
+    entries: tuple[DescriptorEntry, ...]
+
+
+class GlobalRateLimit(Strict, frozen=True, kw_only=True):
+    """Requests are counted by a server, which a GatewayExtension describes, by these descriptors."""
+
+    extension_ref: ExtensionReference
+    descriptors: tuple[Descriptor, ...]

@@ -7,12 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from seamark.api import gatewayextensions
 from seamark.api.kgateway import served
+from seamark.families.gateway.rules.features.references import NoReferences
 from seamark.families.gateway.rules.features.table import FEATURES
 from seamark.families.gateway.rules.policyparts import parts_of
 from seamark.families.gateway.rules.trafficpolicies import guards, plain
 from seamark.families.gateway.values.limits import Unsupported
-from seamark_edge.dataplane.envoyfilters.table import MODULES
+from seamark_edge.dataplane.envoyfilters.table import MODULES, on_route
 
 Json = dict[str, Any]
 LONG = "9" * 5_000
@@ -66,7 +68,7 @@ BAD: list[tuple[Json, str]] = [
 HASH = "x" * 27 + "="
 
 
-class Secrets:
+class Secrets(NoReferences):
     """One Secret for every name."""
 
     def __init__(self, **entries: bytes) -> None:
@@ -150,6 +152,120 @@ def test_no_key_and_no_password_is_shown_with_the_value_that_has_it() -> None:
         assert HASH not in repr(parts_of(served(spec), Secrets(a=HASH.encode())))
 
 
+class Extensions(NoReferences):
+    """Every extension is this one, and every Service and ConfigMap is there."""
+
+    def __init__(self, spec: Json) -> None:
+        self.name = "default/ext"
+        self.spec = gatewayextensions.served(spec)
+
+    def extension(self, _field: str, _ref: Any) -> Extensions:
+        return self
+
+    def cluster(self, _field: str, ref: Any, protocol: str) -> str:
+        return f"{ref.name} {protocol}".strip()
+
+    def config_map(self, _field: str, _name: str) -> dict[str, str]:
+        return {"jwks": "[]"}
+
+
+GRPC = {"grpcService": {"backendRef": {"name": "grpc", "port": 80}}}
+HTTP = {"backendRef": {"name": "http", "port": 80}}
+KEYS = '{"keys": [{"kty": "EC"}]}'
+REF = {"extensionRef": {"name": "ext"}}
+DESCRIPTORS = {"descriptors": [{"entries": [{"type": "Path"}]}]}
+
+
+def token(**provider: Any) -> Json:
+    return {"jwt": {"providers": [{"name": "a", "jwks": {"local": {"inline": KEYS}}, **provider}]}}
+
+
+def keys_of(**jwks: Any) -> Json:
+    return token(jwks=jwks)
+
+
+PROVIDER = "jwtAuth.extensionRef: GatewayExtension default/ext: jwt.providers[0]."
+AUTH = "extAuth.extensionRef: GatewayExtension default/ext: extAuth"
+WITH_EXTENSIONS: list[tuple[Json, Json, str]] = [
+    ({"extAuth": {}}, {}, "extAuth.extensionRef is required"),
+    ({"extAuth": REF}, {}, "extAuth.extensionRef: GatewayExtension default/ext has no extAuth"),
+    ({"extAuth": {**REF, "disable": {}}}, {}, "extAuth.disable: no other field"),
+    ({"extAuth": REF}, {"extAuth": {}}, f"{AUTH}: exactly one of grpcService and httpService"),
+    ({"extAuth": REF}, {"extAuth": {**GRPC, "httpService": HTTP}}, f"{AUTH}: exactly one of"),
+    ({"extAuth": REF}, {"extAuth": {**GRPC, "statusOnError": 200}}, f"{AUTH}.statusOnError: must be from 400"),
+    ({"extAuth": REF}, {"extAuth": {**GRPC, "headersToForward": ["a b"]}}, f"{AUTH}.headersToForward[0]: "),
+    ({"extAuth": REF}, {"extAuth": {**GRPC, "headersToForward": ["a"] * 65}}, f"{AUTH}.headersToForward: 65"),
+    ({"extAuth": REF}, {"extAuth": {"httpService": {**HTTP, "pathPrefix": "x"}}}, f"{AUTH}.httpService.pathPrefix: "),
+    ({"extAuth": REF}, {"extAuth": {"httpService": {**HTTP, "requestTimeout": "0s"}}}, "httpService.requestTimeout"),
+    ({"extAuth": REF}, {"extAuth": {**GRPC, "withRequestBody": {"maxRequestBytes": 0}}}, "maxRequestBytes: must be"),
+    ({"extAuth": {**REF, "withRequestBody": {"maxRequestBytes": 2**31}}}, {"extAuth": GRPC}, "maxRequestBytes: must"),
+    ({"extAuth": {**REF, "contextExtensions": {"a": "\n"}}}, {"extAuth": GRPC}, "extAuth.contextExtensions: value 0"),
+    ({"rateLimit": {"global": {**REF, "descriptors": []}}}, {}, "rateLimit.global.descriptors: at least one"),
+    ({"rateLimit": {"global": {**REF, "descriptors": [{"entries": []}]}}}, {}, "descriptors[0].entries: at least one"),
+    (
+        {"rateLimit": {"global": {**REF, "descriptors": [{"entries": [{"type": "Cookie"}]}]}}},
+        {},
+        "rateLimit.global.descriptors[0].entries[0].type: 'Cookie' is not supported",
+    ),
+    (
+        {"rateLimit": {"global": {**REF, "descriptors": [{"entries": [{"type": "Header"}]}]}}},
+        {},
+        "rateLimit.global.descriptors[0].entries[0]: generic is for",
+    ),
+    ({"rateLimit": {"global": {**REF, **DESCRIPTORS}}}, {}, "GatewayExtension default/ext has no rateLimit"),
+    (
+        {"rateLimit": {"global": {**REF, **DESCRIPTORS}}},
+        {"rateLimit": {**GRPC, "domain": ""}},
+        "rateLimit.domain: must have",
+    ),
+    (
+        {"rateLimit": {"global": {**REF, **DESCRIPTORS}}},
+        {"rateLimit": {**GRPC, "domain": "d", "timeout": "0s"}},
+        "rateLimit.timeout must be 1ms or more",
+    ),
+    ({"jwtAuth": {}}, {}, "jwtAuth.extensionRef is required"),
+    ({"jwtAuth": REF}, {"jwt": {"providers": []}}, "jwt.providers: at least one"),
+    ({"jwtAuth": REF}, token(name=""), f"{PROVIDER}name: must have"),
+    ({"jwtAuth": REF}, token(issuer="\n"), f"{PROVIDER}issuer: "),
+    ({"jwtAuth": REF}, token(tokenSource={}), f"{PROVIDER}tokenSource: exactly one of"),
+    ({"jwtAuth": REF}, token(claimsToHeaders=[{"name": "", "header": "x"}]), f"{PROVIDER}claimsToHeaders[0].name"),
+    (
+        {"jwtAuth": REF},
+        token(claimsToHeaders=[{"name": "a", "header": "host"}]),
+        f"{PROVIDER}claimsToHeaders[0].header",
+    ),
+    ({"jwtAuth": REF}, keys_of(), f"{PROVIDER}jwks: exactly one of"),
+    ({"jwtAuth": REF}, keys_of(local={}), f"{PROVIDER}jwks.local: exactly one of"),
+    ({"jwtAuth": REF}, keys_of(local={"inline": "<html>"}), f"{PROVIDER}jwks.local.inline: is no JSON Web Key Set"),
+    ({"jwtAuth": REF}, keys_of(local={"inline": "[" * 5_000}), f"{PROVIDER}jwks.local.inline: is no JSON Web Key Set"),
+    ({"jwtAuth": REF}, keys_of(local={"inline": '{"keys": []}'}), f"{PROVIDER}jwks.local.inline: must have from 1"),
+    ({"jwtAuth": REF}, keys_of(local={"configMapRef": {"name": "k"}}), f"{PROVIDER}jwks.local.configMapRef: is no"),
+    ({"jwtAuth": REF}, keys_of(remote={"url": "ftp://a", "backendRef": {"name": "k"}}), f"{PROVIDER}jwks.remote.url"),
+    (
+        {"jwtAuth": REF},
+        keys_of(remote={"url": "http://a/", "backendRef": {"name": "k"}, "cacheDuration": "soon"}),
+        f"{PROVIDER}jwks.remote.cacheDuration: 'soon'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "extension", "message"), WITH_EXTENSIONS, ids=lambda each: str(each)[:60])
+def test_an_extension_that_can_not_be_used_is_named_with_the_path_in_it(
+    spec: Json, extension: Json, message: str
+) -> None:
+    with pytest.raises(Unsupported) as refused:
+        parts_of(served(spec), Extensions(extension))
+    assert message in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_another_form_of_an_extension_is_another_filter() -> None:
+    """A policy whose last good form is in effect is served by that form of its extension."""
+    forms: list[Json] = [{"extAuth": GRPC}, {"extAuth": {**GRPC, "failOpen": True}}]
+    names = [[*on_route(parts_of(served({"extAuth": REF}), Extensions(form)).values())] for form in forms]
+    assert len({name for found in names for name in found}) == 3  # two filters, and the guard that both have
+
+
 @pytest.mark.parametrize(("spec", "message"), BAD, ids=lambda each: str(each)[:60])
 def test_a_bad_value_is_refused_with_its_path(spec: Json, message: str) -> None:
     with pytest.raises((msgspec.ValidationError, Unsupported)) as refused:
@@ -178,10 +294,18 @@ def test_what_protects_is_known_by_its_field(spec: Json, protecting: set[str]) -
 def test_every_setting_has_a_filter_of_the_data_plane() -> None:
     """What a feature reads can be translated: its value is of a type that the data plane's table has."""
     made = {type(value) for spec in GOOD for value in parts_of(served(spec), Secrets(a=b"key")).values()}
+    for field, extension in WITH_SERVICES:
+        made |= {type(value) for value in parts_of(served(field), Extensions(extension)).values() if value}
     assert made == set(MODULES)
-    assert {field for spec in GOOD for field in spec} == {feature.field for feature in FEATURES}
+    tried = {field for spec in (*GOOD, {"extAuth": REF, "jwtAuth": REF}) for field in spec}
+    assert tried == {feature.field for feature in FEATURES}
 
 
+WITH_SERVICES: list[tuple[Json, Json]] = [
+    ({"extAuth": REF}, {"extAuth": GRPC}),
+    ({"jwtAuth": REF}, token()),
+    ({"rateLimit": {"global": {**REF, **DESCRIPTORS}}}, {"rateLimit": {**GRPC, "domain": "d"}}),
+]
 GOOD: list[Json] = [
     {"csrf": {}},
     {"buffer": {"maxRequestSize": "1Ki"}},

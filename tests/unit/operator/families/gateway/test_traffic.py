@@ -42,8 +42,8 @@ def effect(*policies: TrafficPolicyView, attached: AttachedRoute | None = None) 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"extAuth": {}}, "The field extAuth is not supported"),
-        ({"rateLimit": {"global": {}}}, "The field rateLimit.global is not supported"),
+        ({"oauth2": {}}, "The field oauth2 is not supported"),
+        ({"rateLimit": {"regional": {}}}, "The field rateLimit.regional is not supported"),
         ({"timeouts": {"request": "soon"}}, "timeouts.request: 'soon' is no duration"),
         ({"retry": {"perTryTimeout": "5s"}, "timeouts": {"request": "2s"}}, "retry.perTryTimeout must be less"),
         (

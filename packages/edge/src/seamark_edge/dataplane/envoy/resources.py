@@ -20,8 +20,10 @@ from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from seamark_edge.dataplane.envoy import routes
 from seamark_edge.dataplane.envoy.routes import CORS, NOWHERE, RATE, GatewayTable
+from seamark_edge.dataplane.envoyfilters import presence
 from seamark_edge.dataplane.envoyfilters.messages import packed, seconds
-from seamark_edge.dataplane.envoyfilters.table import ACCESS, AFTER, BEFORE, FilterModule
+from seamark_edge.dataplane.envoyfilters.table import ACCESS, AFTER, BEFORE, Modules, in_chain, marks
+from seamark_edge.dataplane.filters import Service
 from seamark_edge.dataplane.model import Chain, ClientTls, Cluster, Endpoints, Listener, Secret, ServerTls, Snapshot
 
 TYPE = "type.googleapis.com/"
@@ -191,20 +193,23 @@ def http_manager(filter_chain: Chain) -> manager_pb2.HttpConnectionManager:
     manager.normalize_path.value = True
     manager.upgrade_configs.add(upgrade_type="websocket")
     limit = local_rate_limit_pb2.LocalRateLimit(stat_prefix="local_rate_limit")  # off, but for routes that say how
-    add_disabled(manager, BEFORE.values())
+    add_disabled(manager, BEFORE, filter_chain.services)
     manager.http_filters.add(name=CORS).typed_config.Pack(cors_pb2.Cors())
-    add_disabled(manager, ACCESS.values())
+    if (made := marks(filter_chain.services)) is not None:
+        manager.http_filters.add(name=presence.MARKS).typed_config.Pack(made, deterministic=True)
+    manager.http_filters.add(name=presence.GUARD, disabled=True).typed_config.Pack(presence.idle())
+    add_disabled(manager, ACCESS, filter_chain.services)
     manager.http_filters.add(name=RATE).typed_config.Pack(limit)
-    add_disabled(manager, AFTER.values())
+    add_disabled(manager, AFTER, filter_chain.services)
     router = router_pb2.Router(suppress_envoy_headers=True)
     manager.http_filters.add(name="envoy.filters.http.router").typed_config.Pack(router)
     return manager
 
 
-def add_disabled(manager: manager_pb2.HttpConnectionManager, modules: Iterable[FilterModule]) -> None:
+def add_disabled(manager: manager_pb2.HttpConnectionManager, modules: Modules, services: Iterable[Service]) -> None:
     """Filters that only a route's own configuration enables."""
-    for module in modules:
-        manager.http_filters.add(name=module.NAME, disabled=True).typed_config.Pack(module.idle())
+    for name, config in in_chain(modules, services):
+        manager.http_filters.add(name=name, disabled=True).typed_config.Pack(config, deterministic=True)
 
 
 def tcp_proxy(config: Chain) -> tcp_proxy_pb2.TcpProxy:

@@ -14,7 +14,7 @@ from envoy.type.v3 import percent_pb2
 
 from seamark_edge.dataplane.envoy.probe import ProbeToken
 from seamark_edge.dataplane.envoyfilters.messages import packed, seconds, share
-from seamark_edge.dataplane.envoyfilters.table import MODULES
+from seamark_edge.dataplane.envoyfilters.table import on_route
 from seamark_edge.dataplane.model import (
     Cors,
     Entry,
@@ -115,9 +115,8 @@ def entry(config: Entry) -> components.Route:
         route.typed_per_filter_config[CORS].CopyFrom(packed(cors(config.extras.cors)))
     if config.extras.rate is not None:
         route.typed_per_filter_config[RATE].CopyFrom(packed(rate_limit(config.extras.rate)))
-    for setting in config.extras.filters:
-        module = MODULES[type(setting)]
-        route.typed_per_filter_config[module.NAME].CopyFrom(packed(module.on_route(setting)))
+    for name, made in on_route(config.extras.filters).items():
+        route.typed_per_filter_config[name].CopyFrom(packed(made))
     return route
 
 

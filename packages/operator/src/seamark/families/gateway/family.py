@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.addresses.controller import controllers as addresses
 from seamark.families.gateway.backends.controller import controllers as backends
@@ -37,6 +38,7 @@ TRAFFIC_POLICY = CRD(
         Column("Attached", '.status.ancestors[*].conditions[?(@.type=="Attached")].reason', priority=1),
     ),
 )
+GATEWAY_EXTENSION = CRD(kind=GatewayExtension, categories=("seamark",))
 
 
 def controllers(options: Options, provider: DataPlane, *, clock: Clock | None = None) -> tuple[Declaration, ...]:
@@ -78,7 +80,7 @@ def configured(installation: str = "") -> tuple[Declaration, ...]:
 GATEWAY = Family(
     name="gateway",
     summary="Gateway API: routes with status that is never stale, served by Envoy",
-    crds=(TRAFFIC_POLICY,),
+    crds=(TRAFFIC_POLICY, GATEWAY_EXTENSION),
     controllers=configured,
     outlived=configured,
     published=definitions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from seamark.families.gateway.model.routes import Backend
 from seamark_edge.dataplane.model import ClientTls
 from seamark_runtime.api.meta import Condition, Key
 
@@ -49,6 +50,7 @@ class TrafficPolicyView:
     problem: str = ""  # why it can't be used
     missing: tuple[str, ...] = ()
     guards: frozenset[str] = frozenset()  # those of its fields that protect what is behind it
+    backends: tuple[tuple[str, Backend], ...] = ()  # that its settings use, by the name of their cluster
 
     def __hash__(self) -> int:
         return hash(self.key)  # its settings can be long, and are hashed for every rule that it may hold for
@@ -59,5 +61,6 @@ class TrafficPolicyView:
 
     def unusable(self, problem: str, good: TrafficPolicyView | None = None) -> TrafficPolicyView:
         """It can't be used. `good`: its last valid form, which stays in effect if it protects."""
-        kept = good.parts if good is not None and good.guards else ()
-        return replace(self, parts=kept, problem=problem)
+        if good is None or not good.guards:
+            return replace(self, parts=(), backends=(), problem=problem)
+        return replace(self, parts=good.parts, backends=good.backends, problem=problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.model.dependencies import OPTIONAL, Dependencies, RouteCollections, nothing_desired
 from seamark.families.gateway.model.routes import RouteParents
@@ -27,7 +28,7 @@ from seamark.families.gateway.route.state import (
     SeenCounts,
 )
 from seamark_edge.dataplane.model import Origin
-from seamark_runtime.api.core import Namespace, Secret, Service
+from seamark_runtime.api.core import ConfigMap, Namespace, Secret, Service
 from seamark_runtime.api.gateway import Gateway, ListenerSet, ReferenceGrant, Route
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -62,8 +63,8 @@ def _attachment(dependencies: Dependencies, routes: RouteCollections) -> Declara
         ),
         reads=Reads(
             kinds=(Gateway, Service, Namespace, ReferenceGrant, ListenerSet),
-            optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet, TrafficPolicy),
-            singles=(Secret,),
+            optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet, TrafficPolicy, GatewayExtension),
+            singles=(Secret, ConfigMap),
             indexes=(GRANTS,),
             sources=(dependencies.listeners,),
         ),

@@ -19,10 +19,12 @@ PROTOCOLS = {"kubernetes.io/h2c": "http2", "kubernetes.io/ws": "http1", "grpc": 
 class Resolver:
     """Resolves the references of one route; collects its backends, and what can't be resolved."""
 
-    def __init__(self, view: View, kind: str, namespace: str, unusable: Callable[[Key], str]) -> None:
+    def __init__(
+        self, view: View, kind: str, namespace: str, unusable: Callable[[Key], str], *, group: str = GROUP
+    ) -> None:
         self._view = view
         self.unusable = unusable  # a policy that is named as an extension: why it can't be used; "" if it can
-        self._referrer = Referrer(GROUP, kind, namespace)
+        self._referrer = Referrer(group, kind, namespace)
         self.backends: dict[str, Backend] = {}
         self.unresolved: list[UnresolvedReference] = []
         self.rule = "spec.rules[0]"  # whose references are resolved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from seamark.api.kgateway import Retries, TrafficPolicySpec
+from seamark.api.kgateway import LocalRateLimit, Retries, TrafficPolicySpec
 from seamark.families.gateway.rules.features.references import NO_REFERENCES, References
 from seamark.families.gateway.rules.features.table import filter_parts
 from seamark.families.gateway.rules.features.values import percentage
@@ -37,8 +37,8 @@ def parts_of(spec: TrafficPolicySpec, references: References = NO_REFERENCES) ->
             headers(f"headerModifiers.{name}", change) if change is not None else model.NO_HEADERS
             for name, change in modifiers.items()
         )
-    if spec.rate_limit is not None and spec.rate_limit.local is not None:
-        parts["rate_limit"] = rate(spec)
+    if spec.rate_limit is not None:
+        parts["rate_limit"] = rate(spec.rate_limit.local) if spec.rate_limit.local is not None else None
     if spec.cors is not None:
         parts["cors"] = cors("cors", spec.cors) if spec.cors.disable is None else None
     return parts | filter_parts(spec, references)
@@ -59,10 +59,7 @@ def retry(retries: Retries, request: float | None) -> model.Retry:
     )
 
 
-def rate(spec: TrafficPolicySpec) -> model.RateLimit | None:
-    assert spec.rate_limit is not None
-    assert spec.rate_limit.local is not None
-    given = spec.rate_limit.local
+def rate(given: LocalRateLimit) -> model.RateLimit | None:
     bucket = given.token_bucket
     if bucket is None:
         if given.percent_enabled is not None or given.percent_enforced is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -38,8 +39,15 @@ def unusable_policy(view: View, key: Key) -> str:
     policy = view.intent(TrafficPolicy, key)
     if policy is None or policy.deleting:
         return f"TrafficPolicy {key.name} does not exist"
-    problem = read_policy(policy, PolicyReferences(view, key.namespace)).problem
+    problem = observe_settings(view, policy).problem
     return f"TrafficPolicy {key.name} can't be used: {problem}" if problem else ""
+
+
+def observe_settings(view: View, policy: TrafficPolicy) -> TrafficPolicyView:
+    """The policy with what its fields refer to, and the Services among that."""
+    references = PolicyReferences(view, policy.metadata.namespace)
+    found = read_policy(policy, references)
+    return replace(found, backends=tuple(references.backends.items())) if not found.problem else found
 
 
 def read_policy(policy: TrafficPolicy, references: References = NO_REFERENCES) -> TrafficPolicyView:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.model.dependencies import Dependencies, nothing_desired
 from seamark.families.gateway.model.policies import NO_PROBLEMS, TrafficPolicyView
 from seamark.families.gateway.policies.facts import previous
 from seamark.families.gateway.policies.state import SeenPolicy
 from seamark.families.gateway.policies.status import status_mode
-from seamark.families.gateway.rules.policyreferences import PolicyReferences
-from seamark.families.gateway.rules.trafficpolicies import TARGET_KINDS, read_policy
+from seamark.families.gateway.rules.trafficpolicies import TARGET_KINDS, observe_settings
 from seamark.families.gateway.trafficpolicy.reconcile import announce, judge, report_policy, report_targets
 from seamark.families.gateway.trafficpolicy.state import CONDITIONS
 from seamark.families.gateway.values import limits
-from seamark_runtime.api.core import Secret
-from seamark_runtime.api.gateway import Gateway, GRPCRoute, HTTPRoute, ListenerSet
+from seamark_runtime.api.core import ConfigMap, Secret, Service
+from seamark_runtime.api.gateway import Gateway, GRPCRoute, HTTPRoute, ListenerSet, ReferenceGrant
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
 from seamark_runtime.controller import CollectionController, Controller, Declaration, Output, Reads, guarded
+from seamark_runtime.grants import GRANTS
 from seamark_runtime.view import View
 
 
@@ -38,7 +39,12 @@ def _read(dependencies: Dependencies) -> Declaration:
             Output(dependencies.traffic_policies, report_policy),
             Output(dependencies.traffic_targets, report_targets),
         ),
-        reads=Reads(kinds=(Gateway, HTTPRoute), optional=(TrafficPolicy, GRPCRoute, ListenerSet), singles=(Secret,)),
+        reads=Reads(
+            kinds=(Gateway, HTTPRoute, Service, ReferenceGrant),
+            optional=(TrafficPolicy, GatewayExtension, GRPCRoute, ListenerSet),
+            singles=(Secret, ConfigMap),
+            indexes=(GRANTS,),
+        ),
     )
 
 
@@ -46,7 +52,7 @@ def observe_policy(view: View, key: Key, _results: Results) -> TrafficPolicyView
     policy = view.intent(TrafficPolicy, key)
     if policy is None or policy.deleting:
         return None
-    found = read_policy(policy, PolicyReferences(view, key.namespace))
+    found = observe_settings(view, policy)
     missing = [name for kind, target, section in found.targets if (name := missing_target(view, kind, target, section))]
     return replace(found, missing=tuple(missing))
 

@@ -73,9 +73,9 @@ class Translator:
     def _input(
         self, view: View, gateway: GatewayView, attached: list[AttachedRoute], table: PolicyTable
     ) -> tuple[TranslationInput, PolicyConditions]:
-        backends = used_backends(attached).values()
-        tls = merge_tls_policies(view, gateway, backends, self._dependencies.tls_policies)
         policies, traffic_conditions = merge_traffic_policies(gateway, attached, table)
+        backends = used_backends(attached, policies).values()
+        tls = merge_tls_policies(view, gateway, backends, self._dependencies.tls_policies)
         found = {backend: endpoints(view, backend).usable for backend in backends}
         given = TranslationInput(gateway, tuple(attached), found, tls.tls, policies, tls.sources, table)
         return given, PolicyConditions(tls.conditions, traffic_conditions)

@@ -89,7 +89,7 @@ def may_cause(kind: str, origin: Origin) -> bool:
         case "clusters":
             return origin.kind == TLS_POLICY
         case "listeners":
-            return origin.kind in STREAMS
+            return origin.kind in (*STREAMS, POLICY)  # policies bring filters that use services
         case "tables":
             return origin.kind not in (*STREAMS, SECRET, TLS_POLICY)
     return True

@@ -23,6 +23,7 @@ from seamark.families.gateway.translation.state import (
 from seamark.gatewayapi.hostnames import covering, specificity
 from seamark.gatewayapi.listeners import ListenerId
 from seamark_edge.dataplane import model
+from seamark_edge.dataplane.filters import Service, ServiceFilter
 from seamark_edge.dataplane.model import Chain, Entry, Origin, Snapshot, VirtualHost
 
 ANY = "*"
@@ -67,18 +68,31 @@ def translate(given: TranslationInput, previous: Hosts) -> Translated:
     return Translated(Snapshot(listeners, tables, clusters, endpoints, secrets, given.gateway.uid), hosts)
 
 
-def used_backends(attached: Iterable[AttachedRoute]) -> dict[str, Backend]:
-    """The backends of these routes, each once, by the name of their cluster."""
+def used_backends(attached: Iterable[AttachedRoute], policies: RulePolicies) -> dict[str, Backend]:
+    """The backends of these routes and policies, each once, by the name of their cluster."""
     found: dict[str, Backend] = {}
     for route in attached:
         found.update(route.route.backends)
+    for applied in policies.values():
+        found.update(applied.backends)
     return found
+
+
+def used_services(policies: RulePolicies) -> tuple[Service, ...]:
+    """The services that filters of these policies use, each once, always in the same order."""
+    found = {
+        setting.service: repr(setting.service)
+        for applied in policies.values()
+        for setting in applied.extras.filters
+        if isinstance(setting, ServiceFilter)
+    }
+    return tuple(sorted(found, key=lambda service: found[service]))
 
 
 def backends(given: TranslationInput) -> tuple[dict[str, model.Cluster], dict[str, model.Endpoints]]:
     clusters: dict[str, model.Cluster] = {}
     endpoints: dict[str, model.Endpoints] = {}
-    for name, backend in used_backends(given.attached).items():
+    for name, backend in used_backends(given.attached, given.policies).items():
         tls = given.tls.get(backend)
         refused = backend in given.tls and tls is None
         clusters[name] = model.Cluster(name, backend.protocol, tls)
@@ -97,6 +111,7 @@ class Port:
         previous: Hosts,
     ) -> None:
         self._policies = given.policies
+        self._services = used_services(given.policies)
         self._previous = previous
         self._port = port
         self._views = views
@@ -109,7 +124,8 @@ class Port:
         made: list[Chain] = []
         plain = [view for view in self._views if view.spec.protocol == "HTTP"]
         if plain:
-            made.append(Chain(f"http-{self._port}", table=self._table(f"http-{self._port}", self._hosts(plain))))
+            name = f"http-{self._port}"
+            made.append(Chain(name, table=self._table(name, self._hosts(plain)), services=self._services))
         for view in self._views:
             match view.spec.protocol:
                 case "HTTPS":
@@ -179,7 +195,7 @@ class Port:
             hosts[ANY] = misdirected(ANY)
         tls = model.ServerTls(certificate_names(view), view.tls.validation, versions=view.tls.versions)
         names = (spec.hostname,) if spec.hostname else ()
-        return Chain(name, names, tls, table=self._table(name, hosts))
+        return Chain(name, names, tls, table=self._table(name, hosts), services=self._services)
 
     def _others(self) -> dict[str, list[str]]:
         """By the hostname of an HTTPS listener: the names that it covers and other such listeners have."""
@@ -255,7 +271,7 @@ def unique(chains: Iterable[Chain]) -> list[Chain]:
 
 
 def _renamed(chain: Chain, names: tuple[str, ...]) -> Chain:
-    return Chain(chain.name, tuple(filter(None, names)), chain.tls, chain.table, chain.targets)
+    return replace(chain, server_names=tuple(filter(None, names)))
 
 
 def ordered(found: tuple[tuple[RouteView, ListenerId], ...], policies: RulePolicies) -> tuple[Entry, ...]:

@@ -94,7 +94,7 @@ def applied(
     levels: list[TrafficPolicyView], uses: dict[TrafficPolicyView, PolicyUse], *, unresolved: bool = False
 ) -> AppliedPolicy:
     chosen: dict[str, Any] = {}
-    sources: set[TrafficPolicyView] = set()
+    sources: dict[TrafficPolicyView, None] = {}
     blocked = unresolved  # a protection that can't be served is never left out: requests are answered with an error
     for policy in dict.fromkeys(levels):
         use = uses.setdefault(policy, PolicyUse())
@@ -102,7 +102,7 @@ def applied(
             if name not in chosen:
                 chosen[name] = value
                 use.effective.add(name)
-                sources.add(policy)
+                sources[policy] = None
         for name in policy.guards if policy.problem else ():
             blocked = blocked or name not in chosen
             chosen.setdefault(name, None)
@@ -110,9 +110,10 @@ def applied(
         uses[policy].together = True
     request, response = chosen.get("header_modifiers", (model.NO_HEADERS, model.NO_HEADERS))
     timeout, idle = chosen.get("timeouts", (None, None))
+    backends = tuple(dict.fromkeys(each for policy in sources for each in policy.backends))
     filters = tuple(setting for part in FILTER_PARTS if (setting := chosen.get(part)) is not None)
     extras = model.Extras(chosen.get("cors"), chosen.get("rate_limit"), request, response, filters)
-    return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), blocked)
+    return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), backends, blocked)
 
 
 def consequence(policy: TrafficPolicyView) -> str:

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from seamark.api.kgateway import TrafficPolicySpec
-from seamark.families.gateway.rules.features import apikeys, basicauth, buffer, csrf, fault, rbac
+from seamark.families.gateway.rules.features import (
+    apikeys,
+    basicauth,
+    buffer,
+    csrf,
+    extauth,
+    fault,
+    globallimit,
+    jwtauth,
+    rbac,
+)
 from seamark.families.gateway.rules.features.references import References
 from seamark.families.gateway.values.limits import Unsupported
 from seamark_edge.dataplane.filters import RouteFilter
@@ -26,13 +36,16 @@ class Feature(NamedTuple):
 
 FEATURES = (
     Feature("faultInjection", "fault_injection", fault.read),
+    Feature("jwtAuth", "jwt_auth", jwtauth.read),
     Feature("basicAuth", "basic_auth", basicauth.read),
     Feature("apiKeyAuth", "api_key_auth", apikeys.read),
+    Feature("extAuth", "ext_auth", extauth.read),
     Feature("rbac", "rbac", rbac.read),
     Feature("csrf", "csrf", csrf.read),
     Feature("buffer", "buffer", buffer.read),
 )
-FILTER_PARTS = tuple(feature.part for feature in FEATURES)
+GLOBAL_LIMIT = "global_limit"
+FILTER_PARTS = (*(feature.part for feature in FEATURES), GLOBAL_LIMIT)
 
 
 def filter_parts(spec: TrafficPolicySpec, references: References) -> dict[str, RouteFilter | None]:
@@ -42,6 +55,9 @@ def filter_parts(spec: TrafficPolicySpec, references: References) -> dict[str, R
         given = getattr(spec, part)
         if given is not None:
             found[part] = None if switches_off(field, given) else read(field, given, references)
+    if spec.rate_limit is not None:  # its two parts are one field: who sets one of them decides on both
+        given = spec.rate_limit.global_
+        found[GLOBAL_LIMIT] = globallimit.read("rateLimit.global", given, references) if given is not None else None
     return found
 
 
