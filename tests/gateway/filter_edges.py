@@ -23,6 +23,17 @@ def filter_edges() -> Iterator[Json]:
         yield {"faultInjection": {"abort": {"grpcStatus": status}, "maxActiveFaults": 2**32 - 1}}
     yield {"faultInjection": {"delay": {"fixedDelay": "1h"}, "maxActiveFaults": 0, "abort": {"httpStatus": 599}}}
     yield {"faultInjection": {"responseRateLimit": {"kbitsPerSecond": 2**32 - 1}}}
+    every = {"libraries": ["Gzip", "Brotli", "Zstd"]}
+    yield {"compression": {"responseCompression": every, "requestDecompression": every}}
+    yield {"autoHostRewrite": True}
+    for pattern, substitution in (
+        ("^/(a)(b)", "/\\2\\1"),
+        ("a", "\\0"),
+        ("^/", "/\\\\"),
+        (r"\pL", ""),
+        ("/", "/%20?x"),
+    ):
+        yield {"urlRewrite": {"pathRegex": {"pattern": pattern, "substitution": substitution}}}
     for text in EXPRESSIONS:
         for action in ("Allow", "Deny"):
             yield {"rbac": {"action": action, "policy": {"matchExpressions": [text]}}}

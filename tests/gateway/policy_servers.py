@@ -68,9 +68,11 @@ async def grpc_server(auth: AuthServer, limits: LimitServer) -> AsyncIterator[in
 
 @asynccontextmanager
 async def http_server(answers: dict[str, tuple[int, str]]) -> AsyncIterator[int]:
-    """Answers each path with its status and text; the others with 404."""
+    """Answers each path with its status and text; /echo with the body, /host with the host; the others with 404."""
 
     async def answer(request: web.Request) -> web.Response:
+        if request.path in ("/echo", "/host"):
+            return web.Response(text=request.host if request.path == "/host" else await request.text())
         status, content = answers.get(request.path, (404, ""))
         return web.Response(status=status, text=content)
 

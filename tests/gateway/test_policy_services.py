@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
+import pytest
 
+from seamark.api.directresponses import DirectResponse
 from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
+from seamark_runtime.api.gateway import HTTPRoute
 from tests.gateway.policy_servers import AuthServer, LimitServer, Signer, grpc_server, http_server
 from tests.gateway.test_hostile_values import accepted
 from tests.gateway.whole import GROUP, PATIENCE, Whole, whole
@@ -245,5 +249,104 @@ def test_keys_that_are_no_json_let_nothing_in_and_keys_of_a_config_map_are_taken
         scene.apply("ConfigMap", "keys", data={"jwks": signer.keys})
         await settled(scene, "/", 200, **bearer(signer.token()))
         assert (await scene.answers("/"))[0] == 401
+
+    with_servers(test)
+
+
+def route_to_server(scene: Whole) -> None:
+    rule = {"backendRefs": [{"name": "http", "port": 80}]}
+    scene.edit(HTTPRoute, "shop", {"spec": {"rules": [rule]}})
+
+
+def test_paths_and_hosts_are_rewritten_on_the_way_to_the_backend() -> None:
+    async def test(scene: Whole, servers: Servers) -> None:
+        route_to_server(scene)
+        servers.paths.update({"/new/7": (200, "seven"), "/a\\7": (200, "backslash")})
+        await settled(scene, "/old/7", 404)
+        regex = {"pattern": "^/old/([0-9]+)$", "substitution": "/new/\\1"}
+        policy(scene, "own", urlRewrite={"pathRegex": regex}, autoHostRewrite=True)
+        await settled(scene, "/old/7?x=1", 200)
+        assert await scene.answers("/old/7") == (200, "seven")
+        assert await scene.answers("/host") == (200, "http.default.svc.cluster.local")
+        scene.edit(TrafficPolicy, "own", {"spec": {"autoHostRewrite": False, "urlRewrite": None}})
+        await settled(scene, "/old/7", 404)
+        assert (await scene.answers("/host"))[1].startswith(scene.address)
+
+    with_servers(test)
+
+
+def test_a_rewrite_for_all_of_a_gateway_is_refused() -> None:
+    async def test(scene: Whole, _servers: Servers) -> None:
+        policy(scene, "all", "Gateway", "gateway", autoHostRewrite=True)
+        await scene.until(lambda: accepted(scene, "all").get("status") == "False", "it is reported")
+        found = accepted(scene, "all")["message"]
+        assert found == "autoHostRewrite: only HTTPRoutes can have it, but targetRefs[0] is a Gateway"
+
+    with_servers(test)
+
+
+@pytest.mark.parametrize(("library", "coding"), [("Gzip", "gzip"), ("Brotli", "br"), ("Zstd", "zstd")])
+def test_responses_are_compressed_and_requests_decompressed(library: str, coding: str) -> None:
+    async def test(scene: Whole, servers: Servers) -> None:
+        route_to_server(scene)
+        servers.paths["/long"] = (200, "long " * 200)
+
+        async def codings() -> str:
+            async with (
+                aiohttp.ClientSession(auto_decompress=False) as session,
+                session.get(f"http://{scene.address}:8080/long", headers={"Accept-Encoding": coding}) as response,
+            ):
+                return response.headers.get("Content-Encoding", "") if response.status == 200 else "none"
+
+        async def echoed() -> bytes:
+            headers = {"Content-Encoding": "gzip"}
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(f"http://{scene.address}:8080/echo", data=gzip.compress(b"hello"), headers=headers) as got,
+            ):
+                return await got.read()
+
+        async def until(wanted: str, body: bytes | None) -> None:
+            deadline = asyncio.get_running_loop().time() + PATIENCE
+            while await codings() != wanted or (body is not None and await echoed() != body):
+                assert asyncio.get_running_loop().time() < deadline, (wanted, await codings())
+                await asyncio.sleep(0.05)
+
+        await until("", None)
+        both = {"responseCompression": {"libraries": [library]}, "requestDecompression": {}}
+        policy(scene, "all", "Gateway", "gateway", compression=both)
+        await until(coding, b"hello")
+        policy(scene, "own", compression={"responseCompression": {"disable": {}}})
+        await until("", None)
+        scene.store.delete(str(TrafficPolicy.RESOURCE), "default", "own")
+        await until(coding, b"hello")
+        scene.store.delete(str(TrafficPolicy.RESOURCE), "default", "all")
+        await until("", None)
+
+    with_servers(test)
+
+
+def test_a_rule_with_a_direct_response_gives_it_and_one_that_can_not_be_used_opens_nothing() -> None:
+    ref = {"group": "gateway.kgateway.dev", "kind": "DirectResponse", "name": "teapot"}
+    given = {"type": "ExtensionRef", "extensionRef": ref}
+
+    async def test(scene: Whole, _servers: Servers) -> None:
+        backends = [{"name": "web", "port": 80}]
+        with_filter = {"matches": [{"path": {"value": "/tea"}}], "filters": [given], "backendRefs": backends}
+        scene.edit(HTTPRoute, "shop", {"spec": {"rules": [with_filter, {"backendRefs": backends}]}})
+        await settled(scene, "/tea", 500)
+        found = scene.said("shop", "ResolvedRefs")
+        assert "filters[0].extensionRef: DirectResponse teapot does not exist" in found["message"]
+        scene.apply("DirectResponse", "teapot", {"status": 418, "body": "short and stout"})
+        await settled(scene, "/tea", 418)
+        assert await scene.answers("/tea") == (418, "short and stout")
+        assert (await scene.answers("/"))[0] == 200
+        scene.edit(DirectResponse, "teapot", {"spec": {"body": "x" * 4097}})
+        await settled(scene, "/tea", 500)
+        assert "body: must have at most 4096 bytes" in scene.said("shop", "ResolvedRefs")["message"]
+        scene.edit(DirectResponse, "teapot", {"spec": {"body": None, "bodyFormat": {}}})
+        await scene.until(lambda: "bodyFormat" in scene.said("shop", "ResolvedRefs")["message"], "it is reported")
+        scene.edit(HTTPRoute, "shop", {"spec": {"rules": [{"backendRefs": backends}]}})
+        await settled(scene, "/tea", 200)
 
     with_servers(test)

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from seamark.families.gateway.family import GATEWAY_EXTENSION, TRAFFIC_POLICY, controllers
+from seamark.families.gateway.family import DIRECT_RESPONSE, GATEWAY_EXTENSION, TRAFFIC_POLICY, controllers
 from seamark.families.gateway.model.options import Options
 from seamark_cluster.embedded import EmbeddedTransport, Store
 from seamark_edge.dataplane.envoy import binary
@@ -31,6 +31,7 @@ from tests.simulation.gateway import KINDS
 PATIENCE = 60.0
 READY = "seamark.dev/BackendsReady"
 GROUP = "gateway.networking.k8s.io"
+POLICY_KINDS = ("TrafficPolicy", "GatewayExtension", "DirectResponse")
 Json = dict[str, Any]
 
 
@@ -43,7 +44,7 @@ class Whole:
         version = {"Service": "v1", "Secret": "v1", "ConfigMap": "v1", "EndpointSlice": "discovery.k8s.io/v1"}.get(
             kind, f"{GROUP}/v1"
         )
-        version = "gateway.kgateway.dev/v1alpha1" if kind in ("TrafficPolicy", "GatewayExtension") else version
+        version = "gateway.kgateway.dev/v1alpha1" if kind in POLICY_KINDS else version
         metadata = {"name": name, **({} if kind == "GatewayClass" else {"namespace": "default"})}
         metadata.update(fields.pop("metadata", {}))
         body = {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
@@ -118,8 +119,8 @@ def whole(
         store = Store(clock=SystemClock(), chance=Random(1))
         for kind in KINDS:
             store.create(CRD(kind=kind).manifest())
-        store.create(TRAFFIC_POLICY.manifest())
-        store.create(GATEWAY_EXTENSION.manifest())
+        for definition in (TRAFFIC_POLICY, GATEWAY_EXTENSION, DIRECT_RESPONSE):
+            store.create(definition.manifest())
         addresses = (f"127.0.{random.randint(100, 250)}.0/24",)
         options = Options(addresses=addresses, counting=0.1, former_namespace=former_namespace)
         program = envoy if isinstance(envoy, Path) else binary.install() if envoy else None

@@ -72,6 +72,14 @@ class ApiKeys:
     client_header: str = ""  # in which the backend gets the name of the client
 
 
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """By which of gzip, brotli and zstd responses are compressed, and requests decompressed."""
+
+    responses: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+
+
 # ---- filters that use a service: of each service there is a filter of its own
 
 
@@ -178,4 +186,4 @@ class GlobalLimit:
 
 Service = AuthService | TokenService | LimitService
 ServiceFilter = ExtAuth | Jwt | GlobalLimit
-RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys | ServiceFilter
+RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys | Compression | ServiceFilter

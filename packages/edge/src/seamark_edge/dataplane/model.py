@@ -101,6 +101,7 @@ class Rewrite:
     host: str = ""
     path: str | None = None  # the whole path
     prefix: str | None = None  # only what was matched
+    regex: tuple[str, str] | None = None  # what matches in the path, and its replacement
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class Forward:
     timeout: float | None = None  # seconds; 0 is none
     idle: float | None = None
     retry: Retry | None = None
+    backend_host: bool = False  # the backend gets its own name as the host
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,7 @@ class Endpoints:
 
     name: str
     addresses: tuple[tuple[str, int], ...] = ()
+    host: str = ""  # the name of the Service
 
 
 @dataclass(frozen=True, slots=True)

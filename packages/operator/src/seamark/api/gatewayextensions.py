@@ -1,5 +1,7 @@
-"""gateway.kgateway.dev: GatewayExtension, a service that policies use. It is read as it stands, so that what is not
-served can be named."""
+"""gateway.kgateway.dev: GatewayExtension, a service that policies use.
+
+It is read as it stands, so that what is not served can be named.
+"""
 
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ from seamark.api.trafficfilters import (
     ApiKeyAuth,
     BasicAuth,
     Buffer,
+    Compression,
     Csrf,
     ExtAuth,
     FaultInjection,
     GlobalRateLimit,
     JwtAuth,
     Rbac,
+    UrlRewrite,
 )
 from seamark_runtime.api.gatewayshared import PolicyStatus
 from seamark_runtime.api.meta import Object, Resource, Wire
@@ -119,6 +121,9 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     api_key_auth: ApiKeyAuth | None = None
     ext_auth: ExtAuth | None = None
     jwt_auth: JwtAuth | None = None
+    compression: Compression | None = None
+    url_rewrite: UrlRewrite | None = None
+    auto_host_rewrite: bool | None = None
 
 
 class Targets(Wire, frozen=True, kw_only=True):

@@ -140,3 +140,26 @@ class GlobalRateLimit(Strict, frozen=True, kw_only=True):
 
     extension_ref: ExtensionReference
     descriptors: tuple[Descriptor, ...]
+
+
+class CompressionDirection(Strict, frozen=True, kw_only=True):
+    libraries: tuple[str, ...] | None = None
+    disable: Empty | None = None
+
+
+class Compression(Strict, frozen=True, kw_only=True):
+    """Responses are compressed, requests decompressed: Gzip, Brotli or Zstd."""
+
+    response_compression: CompressionDirection | None = None
+    request_decompression: CompressionDirection | None = None
+
+
+class PathRegex(Strict, frozen=True, kw_only=True):
+    pattern: str
+    substitution: str
+
+
+class UrlRewrite(Strict, frozen=True, kw_only=True):
+    """What of the path matches the pattern is replaced on the way to the backend."""
+
+    path_regex: PathRegex | None = None

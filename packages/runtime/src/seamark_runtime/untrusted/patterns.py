@@ -57,6 +57,12 @@ class Pattern:
         states: int = self._compiled.programsize
         return states
 
+    @property
+    def groups(self) -> int:
+        """How many groups it has, besides the whole match."""
+        groups: int = self._compiled.groups
+        return groups
+
     def fullmatch(self, text: str) -> Match | None:
         found: Match | None = self._compiled.fullmatch(_unicode(text))
         return found

@@ -65,6 +65,24 @@ BAD: list[tuple[Json, str]] = [
 ]
 
 
+BAD += [
+    ({"compression": {}}, "compression: responseCompression or requestDecompression"),
+    ({"compression": {"responseCompression": {"libraries": ["Lzma"]}}}, "compression.responseCompression.libraries[0]"),
+    (
+        {"compression": {"requestDecompression": {"libraries": ["Gzip"] * 4}}},
+        "compression.requestDecompression.libraries: 4 entries",
+    ),
+    (
+        {"compression": {"requestDecompression": {"libraries": ["Gzip"], "disable": {}}}},
+        "compression.requestDecompression.disable: no other field",
+    ),
+    ({"urlRewrite": {}}, "urlRewrite.pathRegex is required"),
+    ({"urlRewrite": {"pathRegex": {"pattern": "", "substitution": "/"}}}, "urlRewrite.pathRegex.pattern: must not"),
+    ({"urlRewrite": {"pathRegex": {"pattern": "(", "substitution": "/"}}}, "urlRewrite.pathRegex.pattern: the regular"),
+    ({"urlRewrite": {"pathRegex": {"pattern": "a", "substitution": "/ x"}}}, "urlRewrite.pathRegex.substitution: "),
+    ({"urlRewrite": {"pathRegex": {"pattern": "(a)", "substitution": "/\\2"}}}, "urlRewrite.pathRegex.substitution: "),
+    ({"urlRewrite": {"pathRegex": {"pattern": "a", "substitution": "/\\"}}}, "urlRewrite.pathRegex.substitution: "),
+]
 HASH = "x" * 27 + "="
 
 
@@ -313,4 +331,5 @@ GOOD: list[Json] = [
     {"basicAuth": {"users": [f"ada:{{SHA}}{HASH}"]}},
     keys(),
     rbac("request.method == 'GET'"),
+    {"compression": {"responseCompression": {}}},
 ]

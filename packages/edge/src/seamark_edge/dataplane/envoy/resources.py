@@ -112,7 +112,9 @@ def endpoints(group: Endpoints) -> endpoint_pb2.ClusterLoadAssignment:
     assignment = endpoint_pb2.ClusterLoadAssignment(cluster_name=group.name)
     locality = assignment.endpoints.add()
     for host, port in group.addresses:
-        locality.lb_endpoints.add().endpoint.address.CopyFrom(address(host, port))
+        endpoint = locality.lb_endpoints.add().endpoint
+        endpoint.address.CopyFrom(address(host, port))
+        endpoint.hostname = group.host
     return assignment
 
 

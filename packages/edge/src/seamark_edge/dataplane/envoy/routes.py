@@ -165,6 +165,8 @@ def forwarding(forward: Forward, matched: Match) -> components.RouteAction:
         action.idle_timeout.CopyFrom(seconds(forward.idle))
     if forward.rewrite is not None:
         rewriting(action, forward.rewrite, matched)
+    if forward.backend_host and not action.host_rewrite_literal:
+        action.auto_host_rewrite.value = True
     if forward.retry is not None:
         action.retry_policy.CopyFrom(retrying(forward.retry))
     for mirror in forward.mirrors:
@@ -194,6 +196,8 @@ def weigh(action: components.RouteAction, targets: tuple[Target, ...]) -> None:
 def rewriting(action: components.RouteAction, rewrite: Rewrite, matched: Match) -> None:
     if rewrite.host:
         action.host_rewrite_literal = rewrite.host
+    if rewrite.regex is not None:
+        action.regex_rewrite.pattern.regex, action.regex_rewrite.substitution = rewrite.regex
     change_path(action, rewrite.path, rewrite.prefix, matched)
 
 

@@ -3,6 +3,7 @@
 - Every chain has each of them, disabled. A route's own configuration enables it, for that route's requests alone.
 - A module of this package has the shape of a filter: its `NAME`, its configuration in the chain, and `on_route`. That
   in the chain is `idle`; or, of a filter that uses a service, `in_chain`: then a chain has one for each such service.
+  A setting that is several filters has `all_idle` and `all_on_route`, which name each of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from seamark_edge.dataplane.envoyfilters import (
     apikeys,
     basicauth,
     buffer,
+    compression,
     csrf,
     extauth,
     fault,
@@ -27,6 +29,7 @@ from seamark_edge.dataplane.filters import (
     ApiKeys,
     BasicAuth,
     Buffer,
+    Compression,
     Csrf,
     ExtAuth,
     Fault,
@@ -40,7 +43,7 @@ from seamark_edge.dataplane.filters import (
 
 Modules = dict[type[RouteFilter], Any]
 
-BEFORE: Modules = {Fault: fault}  # before CORS
+BEFORE: Modules = {Fault: fault, Compression: compression}  # before CORS
 ACCESS: Modules = {Jwt: jwt, BasicAuth: basicauth, ApiKeys: apikeys, ExtAuth: extauth, Rbac: rbac}  # before rate limits
 AFTER: Modules = {GlobalLimit: globallimit, Csrf: csrf, Buffer: buffer}
 MODULES: Modules = {**BEFORE, **ACCESS, **AFTER}
@@ -49,6 +52,9 @@ MODULES: Modules = {**BEFORE, **ACCESS, **AFTER}
 def in_chain(modules: Modules, services: Iterable[Service]) -> Iterator[tuple[str, Any]]:
     """The names and configurations of these filters, as they are in a chain that uses these services."""
     for module in modules.values():
+        if hasattr(module, "all_idle"):
+            yield from module.all_idle()
+            continue
         if not hasattr(module, "SERVICE"):
             yield module.NAME, module.idle()
             continue
@@ -62,7 +68,11 @@ def on_route(settings: Iterable[RouteFilter]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     needed = []
     for setting in settings:
-        module, name = MODULES[type(setting)], name_of(setting)
+        module = MODULES[type(setting)]
+        if hasattr(module, "all_on_route"):
+            made.update(module.all_on_route(setting))
+            continue
+        name = name_of(setting)
         made[name] = module.on_route(setting)
         if isinstance(setting, ServiceFilter):
             needed.append(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seamark.api.directresponses import DirectResponse
 from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.addresses.controller import controllers as addresses
@@ -39,6 +40,7 @@ TRAFFIC_POLICY = CRD(
     ),
 )
 GATEWAY_EXTENSION = CRD(kind=GatewayExtension, categories=("seamark",))
+DIRECT_RESPONSE = CRD(kind=DirectResponse, categories=("seamark",))
 
 
 def controllers(options: Options, provider: DataPlane, *, clock: Clock | None = None) -> tuple[Declaration, ...]:
@@ -80,7 +82,7 @@ def configured(installation: str = "") -> tuple[Declaration, ...]:
 GATEWAY = Family(
     name="gateway",
     summary="Gateway API: routes with status that is never stale, served by Envoy",
-    crds=(TRAFFIC_POLICY, GATEWAY_EXTENSION),
+    crds=(TRAFFIC_POLICY, GATEWAY_EXTENSION, DIRECT_RESPONSE),
     controllers=configured,
     outlived=configured,
     published=definitions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seamark.api.directresponses import DirectResponse
 from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark.families.gateway.model.dependencies import OPTIONAL, Dependencies, RouteCollections, nothing_desired
@@ -63,7 +64,13 @@ def _attachment(dependencies: Dependencies, routes: RouteCollections) -> Declara
         ),
         reads=Reads(
             kinds=(Gateway, Service, Namespace, ReferenceGrant, ListenerSet),
-            optional=(*((kind,) if kind in OPTIONAL else ()), ListenerSet, TrafficPolicy, GatewayExtension),
+            optional=(
+                *((kind,) if kind in OPTIONAL else ()),
+                ListenerSet,
+                TrafficPolicy,
+                GatewayExtension,
+                DirectResponse,
+            ),
             singles=(Secret, ConfigMap),
             indexes=(GRANTS,),
             sources=(dependencies.listeners,),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seamark.families.gateway.model.routes import Backend
+from seamark.families.gateway.rules.directresponses import direct_response
 from seamark.gatewayapi.references import UnresolvedReference, invalid_reference, not_permitted
+from seamark_edge.dataplane import model
 from seamark_runtime.api.core import Service, ServicePort
 from seamark_runtime.api.gateway import GROUP
 from seamark_runtime.api.gatewayroutes import BackendObjectReference
@@ -28,6 +30,9 @@ class Resolver:
         self.backends: dict[str, Backend] = {}
         self.unresolved: list[UnresolvedReference] = []
         self.rule = "spec.rules[0]"  # whose references are resolved
+
+    def direct_response(self, key: Key) -> model.Respond:
+        return direct_response(self._view, key)
 
     def cluster(self, field: str, ref: BackendObjectReference, protocol: str = "") -> str:
         """The name of the cluster for the reference in this field; empty when it leads nowhere."""

@@ -25,7 +25,7 @@ from seamark_runtime.api.gatewayroutes import (
 from seamark_runtime.api.gatewayshared import LocalObjectReference
 from seamark_runtime.api.meta import Key
 
-POLICY_GROUP, POLICY_KIND = "gateway.kgateway.dev", "TrafficPolicy"
+POLICY_GROUP, POLICY_KIND, RESPONSE_KIND = "gateway.kgateway.dev", "TrafficPolicy", "DirectResponse"
 MOST_HEADERS, MOST_CORS, MOST_FRACTION = 16, 64, 1_000_000
 REDIRECTS = {"301", "302", "303", "307", "308"}
 
@@ -37,6 +37,7 @@ class Parts:
     request: model.Headers = model.NO_HEADERS
     response: model.Headers = model.NO_HEADERS
     redirect: model.Redirect | None = None
+    respond: model.Respond | None = None
     rewrite: model.Rewrite | None = None
     mirrors: list[model.Mirror] = field(default_factory=list)
     cors: model.Cors | None = None
@@ -72,12 +73,19 @@ def read_filters(field: str, given: Iterable[RouteFilter], resolver: Resolver, n
 
 def _extension(field: str, ref: LocalObjectReference, parts: Parts, resolver: Resolver, namespace: str) -> None:
     where, key = f"{resolver.rule}.{field}", Key(namespace, ref.name)
-    if (ref.group, ref.kind) != (POLICY_GROUP, POLICY_KIND):
+    if ref.group != POLICY_GROUP or ref.kind not in (POLICY_KIND, RESPONSE_KIND):
         kind = limits.shown(ref.kind)
-        message = f"{where}: {kind} can't be an extension; use a {POLICY_KIND}.{POLICY_GROUP}"
+        message = f"{where}: {kind} can't be an extension; use a {POLICY_KIND} or {RESPONSE_KIND} of {POLICY_GROUP}"
         unresolved = UnresolvedReference("InvalidKind", message)
     elif invalid := invalid_reference(where, ref.name):
         unresolved = UnresolvedReference("InvalidExtensionRef", invalid)
+    elif ref.kind == RESPONSE_KIND:
+        try:
+            parts.respond = resolver.direct_response(key)
+        except Unsupported as error:
+            unresolved = UnresolvedReference("InvalidExtensionRef", f"{where}: {error}")
+        else:
+            return
     else:
         parts.extensions.append(key)
         if not (problem := resolver.unusable(key)):

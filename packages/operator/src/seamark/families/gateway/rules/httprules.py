@@ -147,13 +147,15 @@ def _texts(field: str, given: tuple[ValueMatch, ...] | None, *, header: bool = T
 def _action(
     rule: HTTPRouteRule | GRPCRouteRule, parts: Parts, resolver: Resolver, namespace: str, protocol: str
 ) -> model.Action:
-    if parts.redirect is not None:
-        return model.Respond(500) if parts.unresolved else parts.redirect
+    if parts.redirect is not None and parts.respond is not None:
+        raise Unsupported("a redirect and a DirectResponse exclude each other")
+    if (answer := parts.redirect or parts.respond) is not None:
+        return model.Respond(500) if parts.unresolved else answer
     targets = []
     for number, ref in enumerate(rule.backend_refs):
         field = f"backendRefs[{number}]"
         own = read_filters(f"{field}.filters", ref.filters or (), resolver, namespace, protocol)
-        if own.redirect is not None or own.rewrite is not None or own.cors is not None:
+        if own.redirect or own.respond or own.rewrite or own.cors is not None:
             raise Unsupported("a backend's own filters can change headers only")
         if own.extensions and not own.unresolved:
             message = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seamark.api.kgateway import LocalRateLimit, Retries, TrafficPolicySpec
+from seamark.families.gateway.rules.features import rewrite
 from seamark.families.gateway.rules.features.references import NO_REFERENCES, References
 from seamark.families.gateway.rules.features.table import filter_parts
 from seamark.families.gateway.rules.features.values import percentage
@@ -41,6 +42,10 @@ def parts_of(spec: TrafficPolicySpec, references: References = NO_REFERENCES) ->
         parts["rate_limit"] = rate(spec.rate_limit.local) if spec.rate_limit.local is not None else None
     if spec.cors is not None:
         parts["cors"] = cors("cors", spec.cors) if spec.cors.disable is None else None
+    if spec.url_rewrite is not None:
+        parts["url_rewrite"] = rewrite.read("urlRewrite", spec.url_rewrite)
+    if spec.auto_host_rewrite is not None:
+        parts["auto_host_rewrite"] = spec.auto_host_rewrite
     return parts | filter_parts(spec, references)
 
 

@@ -66,7 +66,10 @@ def read_policy(policy: TrafficPolicy, references: References = NO_REFERENCES) -
         elif invalid := invalid_reference(f"targetRefs[{number}]", target.name):
             problem = problem or invalid
         else:
+            problem = problem or only_for_http_routes(spec, target.kind, f"targetRefs[{number}]")
             named.append((target.kind, Key(policy.metadata.namespace, target.name), target.section_name or ""))
+    for number, selecting in enumerate(targets.target_selectors or ()):
+        problem = problem or only_for_http_routes(spec, selecting.kind, f"targetSelectors[{number}]")
     return TrafficPolicyView(
         key=policy.key,
         created=policy.metadata.creation_timestamp or "",
@@ -105,6 +108,14 @@ def targets_of(spec: dict[str, Any]) -> Targets:
     for number, selecting in enumerate(targets.target_selectors or ()):
         limits.at_most(f"targetSelectors[{number}].matchLabels", selecting.match_labels, MOST_LABELS)
     return targets
+
+
+def only_for_http_routes(spec: dict[str, Any], kind: str, where: str) -> str:
+    """What is wrong with a target of this kind; empty where it may have all fields of the policy."""
+    for field in ("urlRewrite", "autoHostRewrite") if kind != "HTTPRoute" else ():
+        if spec.get(field) is not None:
+            return f"{field}: only HTTPRoutes can have it, but {where} is a {kind}"
+    return ""
 
 
 def selector(selecting: PolicySelector) -> tuple[str, tuple[tuple[str, str], ...], str]:

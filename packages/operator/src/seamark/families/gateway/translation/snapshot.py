@@ -96,8 +96,13 @@ def backends(given: TranslationInput) -> tuple[dict[str, model.Cluster], dict[st
         tls = given.tls.get(backend)
         refused = backend in given.tls and tls is None
         clusters[name] = model.Cluster(name, backend.protocol, tls)
-        endpoints[name] = model.Endpoints(name, () if refused else given.endpoints.get(backend, ()))
+        usable = () if refused else given.endpoints.get(backend, ())
+        endpoints[name] = model.Endpoints(name, usable, host_of(backend))
     return clusters, endpoints
+
+
+def host_of(backend: Backend) -> str:
+    return f"{backend.service.name}.{backend.service.namespace}.svc.cluster.local"
 
 
 class Port:
@@ -301,5 +306,7 @@ def with_policy(entry: Entry, applied: AppliedPolicy, built_in: frozenset[str]) 
             timeout=action.timeout if action.timeout is not None else applied.timeout,
             idle=applied.idle,
             retry=action.retry or applied.retry,
+            rewrite=action.rewrite or applied.rewrite,
+            backend_host=applied.backend_host,
         )
     return replace(entry, extras=extras, action=action)

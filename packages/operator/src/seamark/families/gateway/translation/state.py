@@ -30,6 +30,8 @@ class AppliedPolicy:
     timeout: float | None = None
     idle: float | None = None
     retry: model.Retry | None = None
+    rewrite: model.Rewrite | None = None
+    backend_host: bool = False
     backends: tuple[tuple[str, Backend], ...] = ()  # that its filters use
     unresolved: bool = False  # a policy that the rule names as an extension is not known, or can't be used
 

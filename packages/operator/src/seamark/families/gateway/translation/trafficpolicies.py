@@ -113,7 +113,16 @@ def applied(
     backends = tuple(dict.fromkeys(each for policy in sources for each in policy.backends))
     filters = tuple(setting for part in FILTER_PARTS if (setting := chosen.get(part)) is not None)
     extras = model.Extras(chosen.get("cors"), chosen.get("rate_limit"), request, response, filters)
-    return AppliedPolicy(extras, timeout, idle, chosen.get("retry"), backends, blocked)
+    return AppliedPolicy(
+        extras,
+        timeout,
+        idle,
+        retry=chosen.get("retry"),
+        rewrite=chosen.get("url_rewrite"),
+        backend_host=bool(chosen.get("auto_host_rewrite")),
+        backends=backends,
+        unresolved=blocked,
+    )
 
 
 def consequence(policy: TrafficPolicyView) -> str:

@@ -16,6 +16,7 @@ from seamark.families.gateway.rules.features import (
     apikeys,
     basicauth,
     buffer,
+    compression,
     csrf,
     extauth,
     fault,
@@ -36,6 +37,7 @@ class Feature(NamedTuple):
 
 FEATURES = (
     Feature("faultInjection", "fault_injection", fault.read),
+    Feature("compression", "compression", compression.read),
     Feature("jwtAuth", "jwt_auth", jwtauth.read),
     Feature("basicAuth", "basic_auth", basicauth.read),
     Feature("apiKeyAuth", "api_key_auth", apikeys.read),
