@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
+from envoy.service.ext_proc.v3 import external_processor_pb2, external_processor_pb2_grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 
 DENIED, OK = 7, 0  # codes of gRPC
@@ -53,11 +54,31 @@ class LimitServer(rls_pb2_grpc.RateLimitServiceServicer):  # type: ignore[misc] 
         return rls_pb2.RateLimitResponse(overall_code=kinds.OVER_LIMIT if over else kinds.OK)
 
 
+class ProcessingServer(external_processor_pb2_grpc.ExternalProcessorServicer):  # type: ignore[misc]  # has no types
+    """Sets a header of every response, and remembers which parts it got."""
+
+    def __init__(self) -> None:
+        self.parts: set[str] = set()
+
+    async def Process(self, requests: Any, _context: Any) -> Any:  # noqa: N802 - gRPC's name
+        async for request in requests:
+            part = request.WhichOneof("request")
+            self.parts.add(part)
+            answer = external_processor_pb2.ProcessingResponse()
+            changed = getattr(answer, part).response
+            changed.SetInParent()
+            if part == "response_headers":
+                added = changed.header_mutation.set_headers.add()
+                added.header.key, added.header.raw_value = "x-processed", b"yes"
+            yield answer
+
+
 @asynccontextmanager
-async def grpc_server(auth: AuthServer, limits: LimitServer) -> AsyncIterator[int]:
+async def grpc_server(auth: AuthServer, limits: LimitServer, processing: ProcessingServer) -> AsyncIterator[int]:
     server = grpc.aio.server()
     external_auth_pb2_grpc.add_AuthorizationServicer_to_server(auth, server)
     rls_pb2_grpc.add_RateLimitServiceServicer_to_server(limits, server)
+    external_processor_pb2_grpc.add_ExternalProcessorServicer_to_server(processing, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     try:

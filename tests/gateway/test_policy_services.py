@@ -16,7 +16,7 @@ from seamark.api.directresponses import DirectResponse
 from seamark.api.gatewayextensions import GatewayExtension
 from seamark.api.kgateway import TrafficPolicy
 from seamark_runtime.api.gateway import HTTPRoute
-from tests.gateway.policy_servers import AuthServer, LimitServer, Signer, grpc_server, http_server
+from tests.gateway.policy_servers import AuthServer, LimitServer, ProcessingServer, Signer, grpc_server, http_server
 from tests.gateway.test_hostile_values import accepted
 from tests.gateway.whole import GROUP, PATIENCE, Whole, whole
 
@@ -31,6 +31,7 @@ LIMITS = {
 class Servers:
     auth: AuthServer = field(default_factory=AuthServer)
     limits: LimitServer = field(default_factory=LimitServer)
+    processing: ProcessingServer = field(default_factory=ProcessingServer)
     paths: dict[str, tuple[int, str]] = field(default_factory=dict)
 
 
@@ -38,7 +39,11 @@ def with_servers(test: Callable[[Whole, Servers], Awaitable[None]]) -> None:
     async def story(scene: Whole) -> None:
         servers = Servers()
         async with AsyncExitStack() as stack:
-            service(scene, "grpc", await stack.enter_async_context(grpc_server(servers.auth, servers.limits)))
+            service(
+                scene,
+                "grpc",
+                await stack.enter_async_context(grpc_server(servers.auth, servers.limits, servers.processing)),
+            )
             service(scene, "http", await stack.enter_async_context(http_server(servers.paths)))
             await scene.served()
             scene.route("shop")
@@ -348,5 +353,38 @@ def test_a_rule_with_a_direct_response_gives_it_and_one_that_can_not_be_used_ope
         await scene.until(lambda: "bodyFormat" in scene.said("shop", "ResolvedRefs")["message"], "it is reported")
         scene.edit(HTTPRoute, "shop", {"spec": {"rules": [{"backendRefs": backends}]}})
         await settled(scene, "/tea", 200)
+
+    with_servers(test)
+
+
+def test_a_processing_server_changes_responses_and_gets_the_parts_that_are_chosen() -> None:
+    async def test(scene: Whole, servers: Servers) -> None:
+        scene.apply(
+            "GatewayExtension", "proc", {"extProc": {"grpcService": {"backendRef": {"name": "grpc", "port": 80}}}}
+        )
+
+        async def processed() -> str:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(f"http://{scene.address}:8080/", data=b"hello") as response,
+            ):
+                return response.headers.get("x-processed", "")
+
+        async def until(wanted: str, parts: set[str]) -> None:
+            deadline = asyncio.get_running_loop().time() + PATIENCE
+            while await processed() != wanted or servers.processing.parts != parts:
+                assert asyncio.get_running_loop().time() < deadline, (wanted, servers.processing.parts)
+                servers.processing.parts.clear()
+                await asyncio.sleep(0.05)
+
+        policy(scene, "all", "Gateway", "gateway", extProc={"extensionRef": {"name": "proc"}})
+        await until("yes", {"request_headers", "response_headers"})
+        mode = {"requestHeaderMode": "SKIP", "requestBodyMode": "BUFFERED", "responseHeaderMode": "SKIP"}
+        policy(scene, "own", extProc={"extensionRef": {"name": "proc"}, "processingMode": mode})
+        await until("", {"request_body"})
+        scene.edit(TrafficPolicy, "own", {"spec": {"extProc": None}})
+        await until("yes", {"request_headers", "response_headers"})
+        scene.store.delete(str(TrafficPolicy.RESOURCE), "default", "all")
+        await until("", set())
 
     with_servers(test)

@@ -184,6 +184,35 @@ class GlobalLimit:
     descriptors: tuple[tuple[DescriptorEntry, ...], ...]
 
 
-Service = AuthService | TokenService | LimitService
-ServiceFilter = ExtAuth | Jwt | GlobalLimit
+@dataclass(frozen=True, slots=True)
+class Processing:
+    """Which parts a server gets. Headers and trailers: DEFAULT, SEND or SKIP; bodies: NONE, or how they are sent."""
+
+    request_headers: str = "SEND"
+    response_headers: str = "SEND"
+    request_body: str = "NONE"
+    response_body: str = "NONE"
+    request_trailers: str = "SKIP"
+    response_trailers: str = "SKIP"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingService:
+    """A server that sees requests and responses, and changes them."""
+
+    name: str
+    remote: Remote
+    processing: Processing = Processing()
+    fail_open: bool = True
+    message_timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtProc:
+    service: ProcessingService
+    processing: Processing | None = None
+
+
+Service = AuthService | TokenService | LimitService | ProcessingService
+ServiceFilter = ExtAuth | Jwt | GlobalLimit | ExtProc
 RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys | Compression | ServiceFilter

@@ -63,6 +63,26 @@ class RateLimitProvider(Strict, frozen=True, kw_only=True):
     timeout: str = "100ms"
 
 
+class ProcessingMode(Strict, frozen=True, kw_only=True):
+    """Which parts of requests and responses a server gets."""
+
+    request_header_mode: str = "SEND"
+    response_header_mode: str = "SEND"
+    request_body_mode: str = "NONE"
+    response_body_mode: str = "NONE"
+    request_trailer_mode: str = "SKIP"
+    response_trailer_mode: str = "SKIP"
+
+
+class ExtProcProvider(Strict, frozen=True, kw_only=True):
+    """A server that sees requests and responses, and changes them."""
+
+    grpc_service: GrpcService
+    fail_open: bool = True
+    processing_mode: ProcessingMode = ProcessingMode()
+    message_timeout: str | None = None
+
+
 class HeaderSource(Strict, frozen=True, kw_only=True):
     header: str = "Authorization"
     prefix: str = "Bearer "
@@ -124,6 +144,7 @@ class GatewayExtensionSpec(Strict, frozen=True, kw_only=True):
     ext_auth: ExtAuthProvider | None = None
     rate_limit: RateLimitProvider | None = None
     jwt: TokenProviders | None = None
+    ext_proc: ExtProcProvider | None = None
 
 
 def served(spec: dict[str, Any]) -> GatewayExtensionSpec:

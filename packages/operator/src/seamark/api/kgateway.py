@@ -14,6 +14,7 @@ from seamark.api.trafficfilters import (
     Compression,
     Csrf,
     ExtAuth,
+    ExtProc,
     FaultInjection,
     GlobalRateLimit,
     JwtAuth,
@@ -121,6 +122,7 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     api_key_auth: ApiKeyAuth | None = None
     ext_auth: ExtAuth | None = None
     jwt_auth: JwtAuth | None = None
+    ext_proc: ExtProc | None = None
     compression: Compression | None = None
     url_rewrite: UrlRewrite | None = None
     auto_host_rewrite: bool | None = None

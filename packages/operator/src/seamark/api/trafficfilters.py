@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamark.api.gatewayextensions import RequestBody
+from seamark.api.gatewayextensions import ProcessingMode, RequestBody
 from seamark.api.strict import Empty, Strict
 
 
@@ -110,6 +110,14 @@ class ExtAuth(Strict, frozen=True, kw_only=True):
     extension_ref: ExtensionReference | None = None
     with_request_body: RequestBody | None = None
     context_extensions: dict[str, str] | None = None
+    disable: Empty | None = None
+
+
+class ExtProc(Strict, frozen=True, kw_only=True):
+    """A server, which a GatewayExtension describes, sees requests and responses, and changes them."""
+
+    extension_ref: ExtensionReference | None = None
+    processing_mode: ProcessingMode | None = None
     disable: Empty | None = None
 
 

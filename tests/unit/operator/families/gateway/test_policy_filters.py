@@ -241,6 +241,14 @@ WITH_EXTENSIONS: list[tuple[Json, Json, str]] = [
         {"rateLimit": {**GRPC, "domain": "d", "timeout": "0s"}},
         "rateLimit.timeout must be 1ms or more",
     ),
+    ({"extProc": {}}, {}, "extProc.extensionRef is required"),
+    ({"extProc": REF}, {"extProc": {**GRPC, "messageTimeout": "0s"}}, "extProc.messageTimeout must be 1ms or more"),
+    ({"extProc": REF}, {"extProc": {**GRPC, "processingMode": {"requestBodyMode": "ALL"}}}, "requestBodyMode: 'ALL'"),
+    (
+        {"extProc": {**REF, "processingMode": {"responseBodyMode": "FULL_DUPLEX_STREAMED"}}},
+        {"extProc": GRPC},
+        "extProc.processingMode.responseTrailerMode: must be SEND",
+    ),
     ({"jwtAuth": {}}, {}, "jwtAuth.extensionRef is required"),
     ({"jwtAuth": REF}, {"jwt": {"providers": []}}, "jwt.providers: at least one"),
     ({"jwtAuth": REF}, token(name=""), f"{PROVIDER}name: must have"),
@@ -315,13 +323,14 @@ def test_every_setting_has_a_filter_of_the_data_plane() -> None:
     for field, extension in WITH_SERVICES:
         made |= {type(value) for value in parts_of(served(field), Extensions(extension)).values() if value}
     assert made == set(MODULES)
-    tried = {field for spec in (*GOOD, {"extAuth": REF, "jwtAuth": REF}) for field in spec}
+    tried = {field for spec in (*GOOD, {"extAuth": REF, "jwtAuth": REF, "extProc": REF}) for field in spec}
     assert tried == {feature.field for feature in FEATURES}
 
 
 WITH_SERVICES: list[tuple[Json, Json]] = [
     ({"extAuth": REF}, {"extAuth": GRPC}),
     ({"jwtAuth": REF}, token()),
+    ({"extProc": REF}, {"extProc": GRPC}),
     ({"rateLimit": {"global": {**REF, **DESCRIPTORS}}}, {"rateLimit": {**GRPC, "domain": "d"}}),
 ]
 GOOD: list[Json] = [

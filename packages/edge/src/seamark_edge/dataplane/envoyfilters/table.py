@@ -19,6 +19,7 @@ from seamark_edge.dataplane.envoyfilters import (
     compression,
     csrf,
     extauth,
+    extproc,
     fault,
     globallimit,
     jwt,
@@ -32,6 +33,7 @@ from seamark_edge.dataplane.filters import (
     Compression,
     Csrf,
     ExtAuth,
+    ExtProc,
     Fault,
     GlobalLimit,
     Jwt,
@@ -44,7 +46,8 @@ from seamark_edge.dataplane.filters import (
 Modules = dict[type[RouteFilter], Any]
 
 BEFORE: Modules = {Fault: fault, Compression: compression}  # before CORS
-ACCESS: Modules = {Jwt: jwt, BasicAuth: basicauth, ApiKeys: apikeys, ExtAuth: extauth, Rbac: rbac}  # before rate limits
+# before rate limits
+ACCESS: Modules = {Jwt: jwt, BasicAuth: basicauth, ApiKeys: apikeys, ExtAuth: extauth, Rbac: rbac, ExtProc: extproc}
 AFTER: Modules = {GlobalLimit: globallimit, Csrf: csrf, Buffer: buffer}
 MODULES: Modules = {**BEFORE, **ACCESS, **AFTER}
 

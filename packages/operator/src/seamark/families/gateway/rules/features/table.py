@@ -19,6 +19,7 @@ from seamark.families.gateway.rules.features import (
     compression,
     csrf,
     extauth,
+    extproc,
     fault,
     globallimit,
     jwtauth,
@@ -43,6 +44,7 @@ FEATURES = (
     Feature("apiKeyAuth", "api_key_auth", apikeys.read),
     Feature("extAuth", "ext_auth", extauth.read),
     Feature("rbac", "rbac", rbac.read),
+    Feature("extProc", "ext_proc", extproc.read),
     Feature("csrf", "csrf", csrf.read),
     Feature("buffer", "buffer", buffer.read),
 )
