@@ -36,6 +36,8 @@ from seamark_cluster.commands.dev.command import cluster_settings
 from seamark_cluster.commands.dev.demo import Demo, Place
 from seamark_cluster.commands.dev.examples import Example, gathered
 from seamark_cluster.commands.dev.parts import Parts
+from seamark_cluster.commands.dev.programs import IMAGES
+from seamark_cluster.kubelet.images import Images
 from seamark_cluster.network.closed import ClosedNetwork
 from seamark_cluster.real.binaries import find
 from seamark_cluster.server.cluster import EmbeddedCluster
@@ -164,7 +166,7 @@ def own_environment() -> Iterator[None]:
 
 async def told(folder: Path, examples: list[Example], tale: Callable[[Story], None]) -> None:
     """`seamark dev` on this loop, and the tale in a thread beside it."""
-    cluster = EmbeddedCluster(folder, cluster_settings("loopback"))
+    cluster = EmbeddedCluster(folder, cluster_settings("loopback", Images(IMAGES)))
     await cluster.start()
     try:
         parts = Parts(print)

@@ -12,6 +12,7 @@ from seamark.cli.access import check_access
 from seamark_cluster.kubelet.images import Images, load
 from seamark_cluster.kubelet.machine import Machine, MachineSettings
 from seamark_cluster.network.closed import NODE, PODS, SERVICES
+from seamark_cluster.programs.images import KNOWN
 from seamark_runtime import log
 from seamark_runtime.connection import connect
 from seamark_runtime.errors import SeamarkError, UserError
@@ -50,7 +51,7 @@ def kubelet(  # noqa: PLR0913, PLR0917  one parameter per option
     if network not in NETWORKS:
         raise UserError(f"unknown network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
     log.configure(log_level)
-    table = load(images) if images is not None else Images()
+    table = (load(images) if images is not None else Images()).beside(KNOWN)
     settings = MachineSettings(
         name=name,
         network=network,

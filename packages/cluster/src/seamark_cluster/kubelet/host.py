@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seamark_cluster.kubelet.environment import Lookup, NotConfigured, Placement, command_line, environment
+from seamark_cluster.kubelet.imagefiles import ImageFiles
 from seamark_cluster.kubelet.images import Image, Images, filled
 from seamark_cluster.kubelet.runtime import Launch, Mount, Runtime, kept
 from seamark_cluster.kubelet.volumes import mount_point, safe
@@ -80,16 +81,27 @@ class PodContext:
         """How to start a container; NotConfigured if one of its references is missing."""
         host, pod, address = self.host, self.pod, self.place.address
         usual = {name: filled(text, ip=address, root=self.directory) for name, text in image.env.items()}
-        first = {"PATH": PATH, "HOME": "/root", "HOSTNAME": pod.metadata.name, **host.variables, **usual}
+        own_files = ImageFiles(self.directory / "image" / container.name, image)
+        own_files.write()
+        first = {
+            "PATH": own_files.path(PATH),
+            "HOME": "/root",
+            "HOSTNAME": pod.metadata.name,
+            **host.variables,
+            **usual,
+        }
         if not self.isolated:
             first |= {"POD_IP": address, "SEAMARK_POD_ROOT": str(self.directory / "root")}
         env = environment(pod, container, host.lookup(pod.metadata.namespace), self.placement, first)
         command = [filled(argument, ip=address, root=self.directory) for argument in image.command]
-        argv = command_line(container, command, [filled(w, ip=address, root=self.directory) for w in image.args], env)
+        usual_args = [filled(argument, ip=address, root=self.directory) for argument in image.args]
+        argv = own_files.resolved(command_line(container, command, usual_args, env))
         for argument in (*argv, *env, *env.values(), container.working_dir):
             if "\x00" in argument:
                 raise NotConfigured("a NUL character in its command, its variables or its workingDir")
         mounts = self.mounts(container)
+        if self.isolated:
+            mounts += own_files.mounts([mount.target for mount in mounts])
         cwd = container.working_dir
         if not self.isolated:
             own = kept(argv, env)

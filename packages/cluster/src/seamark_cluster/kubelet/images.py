@@ -5,7 +5,10 @@
         command: ["/opt/web/bin/web", "--listen", "{ip}:8080"]
         args: ["--verbose"]                   # like an image's CMD: a container's own args replace them
         env: {MODE: test}
+        programs: {"/web": ["/opt/web/bin/web"]}   # what the image has by these names: for commands, and on the PATH
+        files: {"/etc/web.conf": "mode = test"}     # of the image; where Pods have mounts of their own
 
+An image is known by each of its usual names: with and without `docker.io/`, `docker.io/library/`.
 `{ip}` is the Pod's address, `{python}` the interpreter that runs Seamark, `{root}` the Pod's own directory.
 """
 
@@ -23,14 +26,17 @@ import yaml
 from seamark_runtime.errors import UserError
 
 ECHO = "seamark.dev/echo"
+REGISTRIES = ("docker.io/library/", "docker.io/")  # what the usual short names leave out
 
 
 class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The configuration of an image: the program, its default arguments, its environment."""
+    """The configuration of an image: the program, its default arguments, its environment, and what else is in it."""
 
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     env: dict[str, str] = msgspec.field(default_factory=dict)
+    programs: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    files: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,7 +57,14 @@ class Images:
     def __init__(self, table: Mapping[str, Image] | None = None) -> None:
         self._table = {**BUILT_IN, **(table or {})}
 
+    def beside(self, known: Mapping[str, Image]) -> Images:
+        """With images that are known without the table; the table's own entries go first."""
+        return Images({**known, **self._table})
+
     def find(self, name: str) -> Image | None:
+        return next((image for each in names(name) if (image := self._find(each)) is not None), None)
+
+    def _find(self, name: str) -> Image | None:
         if name in self._table:
             return self._table[name]
         patterns = sorted(self._table, key=len, reverse=True)  # exact names first
@@ -59,8 +72,18 @@ class Images:
 
     def unknown(self, name: str) -> str:
         """The message for an image that is not in the table."""
-        known = ", ".join(sorted(self._table))
-        return f'image "{name}" is not in this node\'s table of images, and nothing is pulled; it knows: {known}'
+        variants = {f"{each}{ending}" for each in self._table for ending in (":*", "@*")}
+        known = ", ".join(sorted(self._table.keys() - variants))
+        return (
+            f'image "{name}" is not in this node\'s table of images, and nothing is pulled; name a local program '
+            f"for it in a table, with --images, or use one that is known: {known}"
+        )
+
+
+def names(image: str) -> list[str]:
+    """The name as it is written, then the short ones for the same image."""
+    short = (image.removeprefix(registry) for registry in REGISTRIES if image.startswith(registry))
+    return list(dict.fromkeys((image, *short)))
 
 
 def load(path: Path) -> Images:
@@ -76,7 +99,7 @@ def load(path: Path) -> Images:
     try:
         return Images(msgspec.convert(text or {}, _Table).images)
     except msgspec.ValidationError as error:
-        hint = "under `images`, each image has command, args and env"
+        hint = "under `images`, each image has command, args, env, programs and files"
         raise UserError(f"the table of images {path}: {error}", hint=hint) from None
 
 

@@ -16,8 +16,9 @@ from seamark_cluster.commands.dev.examples import gathered
 from seamark_cluster.commands.dev.parts import Parts, first_free
 from seamark_cluster.commands.dev.programs import IMAGES
 from seamark_cluster.commands.progress import shown
-from seamark_cluster.kubelet.images import Images
+from seamark_cluster.kubelet.images import Images, load
 from seamark_cluster.network import namespaces
+from seamark_cluster.programs.images import KNOWN
 from seamark_cluster.real.binaries import find
 from seamark_cluster.real.plane import ControlPlane
 from seamark_cluster.server.cluster import ClusterSettings, EmbeddedCluster, with_node
@@ -36,6 +37,10 @@ Network = Annotated[
     str, typer.Option(help="The Pod network of the embedded cluster: loopback, bridge (needs root) or auto.")
 ]
 
+Table = Annotated[
+    Path | None, typer.Option("--images", help="A table of images: the local program for each, beside the known ones.")
+]
+
 
 def dev(
     check: Check = False,
@@ -43,18 +48,20 @@ def dev(
     cluster: Which = "embedded",
     kubeconfig: Kubeconfig = "",
     network: Network = "loopback",
+    images: Table = None,
 ) -> None:
     """Run everything on this machine: a cluster, an edge, DNS, the operator, and the examples with their checks."""
     found = gathered(examples)
     if cluster not in CLUSTERS:
         raise UserError(f"there is no cluster {cluster!r}", hint=f"choose one of {', '.join(CLUSTERS)}")
+    table = (load(images) if images is not None else Images()).beside({**KNOWN, **IMAGES})
     log.configure("critical")
     demo = Demo(found, Parts(warn), check=check)
     if kubeconfig:
         there = Place("that kubeconfig", Path(kubeconfig), ours=False)
         uvloop.run(run_until_stopped(demo.at(there, time.monotonic())))
     elif cluster == "embedded":
-        uvloop.run(run_until_stopped(embedded(demo, network, time.monotonic())))
+        uvloop.run(run_until_stopped(embedded(demo, cluster_settings(network, table), time.monotonic())))
     else:
         real(demo)
 
@@ -63,9 +70,9 @@ def warn(message: str) -> None:
     typer.echo(message, err=True)
 
 
-async def embedded(demo: Demo, network: str, began: float) -> None:
+async def embedded(demo: Demo, settings: ClusterSettings, began: float) -> None:
     with tempfile.TemporaryDirectory(prefix="seamark-dev-") as folder:
-        cluster = EmbeddedCluster(Path(folder), cluster_settings(network))
+        cluster = EmbeddedCluster(Path(folder), settings)
         try:
             await cluster.start()
             assert cluster.machine is not None
@@ -77,11 +84,11 @@ async def embedded(demo: Demo, network: str, began: float) -> None:
             await cluster.close()
 
 
-def cluster_settings(network: str) -> ClusterSettings:
+def cluster_settings(network: str, images: Images) -> ClusterSettings:
     if network == "bridge" and not namespaces.allowed():
         warn("no rights to create networks; Pods use loopback addresses")
         network = "loopback"
-    settings = with_node(network, images=Images(IMAGES))
+    settings = with_node(network, images=images)
     if settings.node is not None and settings.node.network == "loopback" and (port := first_free(DNS_HOST, DNS_PORTS)):
         return replace(settings, node=replace(settings.node, dns_address=DNS_HOST, dns_port=port))
     return settings
