@@ -19,7 +19,7 @@ SETUP := $(PYTHON) -m tools.setup
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench simulate seeded-bugs conformance soak witness rest hostile report manifests clean lock changelog
+.PHONY: help run test check bench score-files simulate seeded-bugs conformance soak witness rest hostile report manifests clean lock changelog
 
 help: ## this list
 	@echo "Usage: make TARGET [NAME=value ...]"
@@ -39,6 +39,11 @@ check: ## lint, types, import contracts and unit tests: under a minute
 bench: ## measure FAMILY=core with N=1000 objects against the API server's own floor
 	@$(SETUP) venv controlplane $(if $(filter gateway,$(FAMILY)),gateway)
 	@$(BIN)/python -m tests.bench --family $(FAMILY) --n $(N) $(ARGS)
+
+score-files: ## the Score files of tests/score_files on this machine; ARGS="--only TEXT" for some of them
+	@$(SETUP) venv
+	@$(SETUP) gateway || echo "make: there is no Envoy for this machine; going on without gateways" >&2
+	@$(BIN)/python -m tests.score_files.run $(ARGS)
 
 simulate: ## SEEDS=2000 schedules of FAMILY=core on the deterministic loop
 	@$(SETUP) venv
