@@ -18,6 +18,7 @@ from seamark_cluster.kubelet.credentials import KubeletPki
 from seamark_cluster.kubelet.directory import Directory
 from seamark_cluster.kubelet.host import Host, Resolver
 from seamark_cluster.kubelet.images import Images
+from seamark_cluster.kubelet.localvolumes import LocalVolumes
 from seamark_cluster.kubelet.node import NodeReporter, NodeSettings
 from seamark_cluster.kubelet.runtime import ProcessRuntime, StubRuntime
 from seamark_cluster.kubelet.server import KubeletServer
@@ -28,6 +29,7 @@ from seamark_cluster.routing.router import BY_SERVICE, Router
 from seamark_runtime.api.core import ConfigMap, Pod, Secret, Service, TokenFile
 from seamark_runtime.api.discovery import EndpointSlice
 from seamark_runtime.api.meta import Key, Object
+from seamark_runtime.api.volumes import BoundClaim
 from seamark_runtime.cache import Index
 from seamark_runtime.client import Client
 from seamark_runtime.clock import SystemClock
@@ -68,6 +70,8 @@ class MachineSettings:
     stub: bool = False
     """Pods without processes."""
     backoff: float = 10.0
+    volumes: bool = False
+    """Whether claims without a storage class get directories of this machine, which are removed at the end."""
     pki: Path | None = None
     """The authority that the API server's flags name. Without one, anybody who can reach the port may read logs, and
     no client can run commands."""
@@ -108,6 +112,8 @@ class Machine:
         self.kubelet = Kubelet(
             self._client, Followed(self.pods, self.config_maps, self.secrets), self._host(settings, images)
         )
+        self.claims = self._follow(BoundClaim)
+        self.volumes = LocalVolumes(self._client, self.claims, self.pods, self._directory.path / "claims")
         self.router = Router(self.services, self.slices, node=self.network.node)
         self.ready = asyncio.Event()
 
@@ -141,12 +147,15 @@ class Machine:
             if self._settings.route and not self._settings.stub:
                 group.create_task(self.router.run())
             group.create_task(self.kubelet.run())
+            if self._settings.volumes:
+                group.create_task(self.volumes.run())
             await all_synced(self._informers())
             log.info("node is ready", node=self._settings.name, network=type(self.network).__name__)
             self.ready.set()
 
     def _informers(self) -> tuple[Informer[Any], ...]:
-        return (self.pods, self.config_maps, self.secrets, self.services, self.slices)
+        claims = (self.claims,) if self._settings.volumes else ()
+        return (self.pods, self.config_maps, self.secrets, self.services, self.slices, *claims)
 
     def _follow(self, kind: type[T], *indexes: Index[T]) -> Informer[T]:
         return Informer(Watch(self._client, kind, self._random), indexes)
@@ -167,7 +176,8 @@ class Machine:
         return await self.kubelet.token(pod, wanted)
 
     async def _claimed(self, claim: Key) -> Path:
-        return await self.kubelet.claimed(claim)
+        own = await self.volumes.provided(claim) if self._settings.volumes else None
+        return own if own is not None else await self.kubelet.claimed(claim)
 
     def _host(self, settings: MachineSettings, images: Images) -> Host:
         api = str(next(ipaddress.ip_network(settings.services).hosts()))

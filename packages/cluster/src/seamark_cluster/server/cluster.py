@@ -56,9 +56,11 @@ def with_node(network: str, *, stub: bool = False, **settings: Any) -> ClusterSe
     if network not in NETWORKS:
         raise UserError(f"unknown network {network!r}", hint=f"choose one of {', '.join(NETWORKS)}")
     if network == "bridge" or (network == "auto" and namespaces.allowed()):
-        return ClusterSettings(node=MachineSettings(network="bridge", port=0, stub=stub), **settings)
+        return ClusterSettings(node=MachineSettings(network="bridge", port=0, stub=stub, volumes=not stub), **settings)
     lane = claim()
-    node = MachineSettings(network="loopback", services=lane.services, loopback=lane.pods, port=0, stub=stub)
+    node = MachineSettings(
+        network="loopback", services=lane.services, loopback=lane.pods, port=0, stub=stub, volumes=not stub
+    )
     return ClusterSettings(services=lane.services, node=node, lane=lane, **settings)
 
 

@@ -28,8 +28,10 @@ from seamark_cluster.server import protobuf
 from seamark_cluster.server.discovery import Discovery
 from seamark_cluster.server.forms import YAML, Form, as_yaml, metadata_event, metadata_of, wanted
 from seamark_cluster.server.impersonation import impersonated
+from seamark_cluster.server.kubelets import Kubelets
 from seamark_cluster.server.logs import Logs, log_of
 from seamark_cluster.server.openapi import EMPTY_V2, V2_TYPE, OpenApi
+from seamark_cluster.server.sessions import Sessions, session_of
 from seamark_cluster.server.tables import Tables
 from seamark_runtime.errors import UserError
 from seamark_runtime.guardedhttp import GuardedServer
@@ -54,7 +56,9 @@ class EmbeddedServer:
         self._discovery = Discovery(store.registry)
         self._openapi = OpenApi(store.registry)
         self._tables = Tables(store)
-        self._logs = Logs(store, kubelets)
+        known = Kubelets(store, kubelets)
+        self._logs = Logs(store, known)
+        self._sessions = Sessions(store, known)
         self._http: GuardedServer | None = None
         self.url = ""
 
@@ -112,6 +116,8 @@ class EmbeddedServer:
             return _json(document, content_type=_discovery_type(request.path, accept))
         if (place := log_of(request.method, request.path)) is not None:
             return await self._logs.answer(request, place, caller)
+        if (place := session_of(request.path)) is not None:
+            return await self._sessions.answer(request, place, caller)
         form = wanted(accept)
         agent = request.headers.get("User-Agent", "unknown").split("/")[0]
         found = self.store.handle(await self._request_of(request), caller, agent)

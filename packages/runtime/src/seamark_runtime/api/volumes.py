@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from seamark_runtime.api.core import HostPath
 from seamark_runtime.api.meta import Object, Resource, Wire
@@ -10,10 +10,13 @@ from seamark_runtime.api.meta import Object, Resource, Wire
 
 class BoundClaimSpec(Wire, frozen=True, kw_only=True):
     volume_name: str = ""
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+    resources: dict[str, Any] | None = None
 
 
 class BoundClaim(Object, frozen=True, kw_only=True):
-    """A PersistentVolumeClaim: which volume it is bound to."""
+    """A PersistentVolumeClaim: which volume it is bound to, and what it asks for."""
 
     RESOURCE: ClassVar[Resource] = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
