@@ -166,7 +166,7 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
                     "b": {"type": "route", "params": {"host": "${resources.a.host}"}},
                 }
             },
-            "a → b → a refer to each other in a circle",
+            "resources.a.params: there is a cycle of references: a → b → a",
         ),
         (
             {"containers": {"main": {"image": "a", "files": [{"target": "/a", "content": "x" * 1_048_576}]}}},

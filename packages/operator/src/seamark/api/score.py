@@ -108,6 +108,12 @@ class Compute(Wire, frozen=True, kw_only=True):
     requests: Quantities | None = None
 
 
+class Before(Wire, frozen=True, kw_only=True):
+    """What a container has to reach before another one starts."""
+
+    ready: Annotated[str, Meta(extra_json_schema={"enum": ["started", "healthy", "complete"]})]
+
+
 class Container(Wire, frozen=True, kw_only=True):
     """One container of a workload."""
 
@@ -120,6 +126,10 @@ class Container(Wire, frozen=True, kw_only=True):
     liveness_probe: Probe | None = None
     readiness_probe: Probe | None = None
     resources: Compute | None = None
+    before: (
+        Annotated[dict[str, Before], Meta(max_length=9, description="The containers that this one precedes, by name")]
+        | None
+    ) = None
 
 
 class ServicePort(Wire, frozen=True, kw_only=True):

@@ -16,14 +16,24 @@ class Compute(Wire, frozen=True, kw_only=True):
 
 
 class TemplateContainer(Container, frozen=True, kw_only=True):
-    OURS: ClassVar = ("command", "args", "env", "ports", "volume_mounts", "readiness_probe", "liveness_probe")
+    OURS: ClassVar = (
+        "command",
+        "args",
+        "env",
+        "ports",
+        "volume_mounts",
+        "readiness_probe",
+        "liveness_probe",
+        "startup_probe",
+    )
 
     resources: Compute = Compute()
 
 
 class TemplateSpec(Wire, frozen=True, kw_only=True):
-    OURS: ClassVar = ("volumes",)
+    OURS: ClassVar = ("volumes", "init_containers")
 
+    init_containers: tuple[TemplateContainer, ...] | None = None
     containers: tuple[TemplateContainer, ...] = ()
     volumes: tuple[Volume, ...] | None = None
 

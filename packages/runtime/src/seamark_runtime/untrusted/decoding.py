@@ -30,6 +30,7 @@ class Limits:
     size: int = 4 * 2**20  # the API server refuses objects above 3 MiB; etcd takes 1.5 MiB by default
     depth: int = 100
     nodes: int = 200_000
+    core_words: bool = False  # plain scalars as in YAML 1.2: `yes` and `12:30` are texts
     unique_keys: bool = False  # a key that is twice in one mapping is refused; otherwise the last one counts
 
 
@@ -187,6 +188,41 @@ class _UniqueKeys(_LOADER):  # type: ignore[misc]  # one of two classes
         return super().construct_mapping(node, deep)
 
 
+# Plain scalars of YAML 1.2 that are no texts, with their first characters; and times, which are texts in no version.
+_CORE = {
+    "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    "null": (r"~|null|Null|NULL|", "~nN"),
+    "int": (r"[-+]?(0o[0-7]+|0x[0-9a-fA-F]+|[0-9]+)", "-+0123456789"),
+    "float": (r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+    "timestamp": (r"[0-9]{4}-[0-9][0-9]-[0-9][0-9]([Tt ][-+:.0-9TtZz ]*)?", "0123456789"),
+    "merge": (r"<<", "<"),
+}
+
+
+def _core_resolvers() -> dict[str, list[tuple[str, Any]]]:
+    found: dict[str, list[tuple[str, Any]]] = {"": [("tag:yaml.org,2002:null", re2.compile("^$"))]}
+    for name, (expression, first) in _CORE.items():
+        for character in first:
+            found.setdefault(character, []).append((f"tag:yaml.org,2002:{name}", re2.compile(f"^(?:{expression})$")))
+    return found
+
+
+class _CoreWords(_LOADER):  # type: ignore[misc]  # one of two classes
+    """Reads plain scalars as YAML 1.2 does."""
+
+    yaml_implicit_resolvers = _core_resolvers()
+
+
+class _UniqueCoreWords(_CoreWords, _UniqueKeys):
+    """Both."""
+
+
+def _loader(limits: Limits) -> Any:
+    if limits.core_words:
+        return _UniqueCoreWords if limits.unique_keys else _CoreWords
+    return _UniqueKeys if limits.unique_keys else _LOADER
+
+
 def decode_yaml(text: str | bytes, limits: Limits = DEFAULT) -> Any:
     """One YAML document as plain values; None for an empty one."""
     documents = decode_all_yaml(text, limits)
@@ -201,7 +237,7 @@ def decode_all_yaml(text: str | bytes, limits: Limits = DEFAULT) -> list[Any]:
         raise Malformed(f"{size} bytes, {limits.size} are allowed")
     try:
         _check_events(yaml.parse(text, Loader=_LOADER), limits)
-        return list(yaml.load_all(text, Loader=_UniqueKeys if limits.unique_keys else _LOADER))
+        return list(yaml.load_all(text, Loader=_loader(limits)))
     except Malformed:
         raise
     except yaml.YAMLError as error:

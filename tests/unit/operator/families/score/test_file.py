@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from seamark.families.score.scorefile.conversion import ScoreFileError, read
+from seamark.families.score.scorefile.conversion import ScoreFileError, Supplied, convert, read
 
 FULL = """
 apiVersion: score.dev/v1b1
@@ -120,7 +120,7 @@ def test_the_deprecated_lists_are_taken_too(folder: Path) -> None:
     assert converted(folder, yaml.safe_dump(listed, sort_keys=False)) == converted(folder, FULL)
 
 
-MINIMAL = {"apiVersion": "score.dev/v1b1", "metadata": {"name": "a"}, "containers": {"main": {"image": "a"}}}
+MINIMAL = {"apiVersion": "score.dev/v1b1", "metadata": {"name": "aa"}, "containers": {"main": {"image": "a"}}}
 
 
 def main(**more: Any) -> dict[str, Any]:
@@ -130,15 +130,19 @@ def main(**more: Any) -> dict[str, Any]:
 FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     "another version": ({**MINIMAL, "apiVersion": "score.dev/v1"}, "apiVersion: it is 'score.dev/v1'"),
     "a manifest": ({**MINIMAL, "kind": "Workload"}, "kind: a Score file has none"),
-    "no name": ({**MINIMAL, "metadata": {}}, "metadata.name: a workload needs a name"),
+    "no name": ({**MINIMAL, "metadata": {}}, "metadata.name: it is missing"),
     "an annotation that is a number": (
-        {**MINIMAL, "metadata": {"name": "a", "annotations": {"tier": 3}}},
+        {**MINIMAL, "metadata": {"name": "aa", "annotations": {"tier": 3}}},
         "metadata.annotations.tier: 3 is no text",
     ),
     "no containers": ({**MINIMAL, "containers": None}, "containers: it must be a map, and is missing"),
     "a field that nobody knows": (main(imagee="a"), "containers.main.imagee: unknown field"),
-    "an order of containers": (main(before={"other": {}}), "containers.main.before: an order of containers"),
-    "a build": (main(image="."), "containers.main.image: '.' requests a build"),
+    "an order of containers": (main(before={"other": {}}), "containers.main.before.other.ready: it is missing"),
+    "an order with itself": (
+        main(before={"main": {"ready": "started"}}),
+        "containers.main.before.main: a container can't",
+    ),
+    "a build": (main(image="."), "containers.main.image: '.' is supplied"),
     "a number as a variable": (main(variables={"PORT": 80}), "containers.main.variables.PORT: 80 is no text"),
     "a file from nowhere": (main(files={"/a": {}}), "containers.main.files./a: exactly one of"),
     "a file that is not there": (
@@ -153,10 +157,13 @@ FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an old name in a map": (main(volumes={"/a": {"source": "x", "read_only": True}}), "volumes./a.read_only: unknown"),
     "an element without a target": (main(files=[{"content": "x"}]), "containers.main.files[0].target: an element"),
-    "a port that is none": ({**MINIMAL, "service": {"ports": {"web": {"port": 70000}}}}, "service.ports"),
+    "a port that is none": (
+        {**MINIMAL, "service": {"ports": {"web": {"port": 70000}}}},
+        "service.ports.web.port: 70000 is no whole number of 1 to 65535",
+    ),
     "a list of ports": ({**MINIMAL, "service": {"ports": [{"port": 80}]}}, "service.ports: it must be a map"),
-    "a quantity": (main(resources={"limits": {"cpu": "zzz"}}), "resources.limits"),
-    "a resource without a type": ({**MINIMAL, "resources": {"db": {}}}, "resources"),
+    "a quantity": (main(resources={"limits": {"cpu": "zzz"}}), "containers.main.resources.limits.cpu: 'zzz' must be"),
+    "a resource without a type": ({**MINIMAL, "resources": {"db": {}}}, "resources.db.type: it is missing"),
     "an annotation of a resource that is a number": (
         {**MINIMAL, "resources": {"db": {"type": "dns", "metadata": {"annotations": {"a": 1}}}}},
         "resources.db.metadata.annotations.a: 1 is no text",
@@ -184,11 +191,11 @@ def test_a_file_that_is_no_yaml_or_not_there_is_an_error_of_one_line(folder: Pat
 
 
 def test_metadata_that_kubernetes_has_not_is_kept(folder: Path) -> None:
-    metadata = {"name": "a", "team": "x", "contact": {"rooms": ["n"]}, "annotations": {"k": "v"}}
+    metadata = {"name": "aa", "team": "x", "contact": {"rooms": ["n"]}, "annotations": {"k": "v"}}
     resource = {"type": "dns", "metadata": {"owner": "x", "annotations": {"k": "v"}}}
     (folder / "score.yaml").write_text(yaml.safe_dump({**MINIMAL, "metadata": metadata, "resources": {"db": resource}}))
     found = read(folder / "score.yaml")
-    assert found["metadata"] == {"name": "a", "annotations": {"k": "v"}}
+    assert found["metadata"] == {"name": "aa", "annotations": {"k": "v"}}
     assert found["spec"]["metadata"] == {"team": "x", "contact": {"rooms": ["n"]}}
     assert found["spec"]["resources"]["db"]["metadata"] == {"annotations": {"k": "v"}, "extra": {"owner": "x"}}
 
@@ -214,3 +221,68 @@ def test_kilobytes_are_written_as_kubernetes_has_them(folder: Path) -> None:
     (folder / "score.yaml").write_text(yaml.safe_dump(main(resources=resources)))
     found = read(folder / "score.yaml")["spec"]["containers"]["main"]["resources"]
     assert found == {"requests": {"memory": "65536k", "cpu": "100m"}, "limits": {"memory": "256Mi"}}
+
+
+def test_an_image_is_supplied_for_a_dot_alone(folder: Path) -> None:
+    two = {**MINIMAL, "containers": {"main": {"image": "."}, "side": {"image": "own"}}}
+    found = convert(yaml.safe_dump(two), folder / "score.yaml", Supplied(image="built:1"))["spec"]["containers"]
+    assert (found["main"]["image"], found["side"]["image"]) == ("built:1", "own")
+
+
+def test_values_of_the_environment_are_supplied_where_placeholders_name_them(folder: Path) -> None:
+    score = {**main(variables={"A": "${resources.env.REGION}"}), "resources": {"env": {"type": "environment"}}}
+    supplied = Supplied(environment={"REGION": "north", "OTHER": "no"})
+    found = convert(yaml.safe_dump(score), folder / "score.yaml", supplied)
+    assert found["spec"]["resources"] == {"env": {"type": "environment", "params": {"REGION": "north"}}}
+    with pytest.raises(ScoreFileError, match=r"resources.env: .* needs the environment variable REGION"):
+        convert(yaml.safe_dump(score), folder / "score.yaml")
+
+
+@pytest.mark.parametrize(
+    ("override", "found"),
+    [
+        ("containers.main.args.0=x", {"args": ["x", "b"], "variables": {"a.b": "1"}}),
+        ("containers.main.args.-1=c", {"args": ["a", "b", "c"], "variables": {"a.b": "1"}}),
+        ("containers.main.args.1=", {"args": ["a"], "variables": {"a.b": "1"}}),
+        (r"containers.main.variables.a\.b=", {"args": ["a", "b"], "variables": {}}),
+        (r"containers.main.variables.a\.b='2'", {"args": ["a", "b"], "variables": {"a.b": "2"}}),
+    ],
+)
+def test_a_property_is_set_removed_or_appended(folder: Path, override: str, found: dict[str, Any]) -> None:
+    score = main(args=["a", "b"], variables={"a.b": "1"})
+    container = convert(yaml.safe_dump(score), folder / "score.yaml", Supplied(properties=(override,)))
+    assert container["spec"]["containers"]["main"] == {"image": "a", **found}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("containers.main.image.tag=2", "containers.main.image.tag: containers.main.image is 'a', neither a map nor"),
+        ("containers.main.args.5=x", "containers.main.args has no element 5"),
+        ("containers", "must be PATH=VALUE"),
+        ("service.ports.http.port='80'", "service.ports.http.port: '80' is no whole number"),
+    ],
+)
+def test_an_override_that_fits_nowhere_is_an_error(folder: Path, override: str, message: str) -> None:
+    with pytest.raises(ScoreFileError) as raised:
+        convert(yaml.safe_dump(main(args=["a"])), folder / "score.yaml", Supplied(properties=(override,)))
+    assert message in raised.value.message
+
+
+def test_an_overrides_file_is_merged_and_null_removes(folder: Path) -> None:
+    overrides = {"containers": {"main": {"args": None, "image": "b"}}, "metadata": {"team": "x"}}
+    found = convert(yaml.safe_dump(main(args=["a"])), folder / "score.yaml", Supplied(overrides=overrides))
+    assert found["spec"]["containers"]["main"] == {"image": "b"}
+    assert found["spec"]["metadata"] == {"team": "x"}
+
+
+def test_words_are_those_of_yaml_1_2(folder: Path) -> None:
+    text = yaml.safe_dump(MINIMAL) + "service: {ports: {}}\n"
+    found = convert(
+        text.replace("image: a", "image: a\n    variables: {A: yes, B: on, C: 12:30}"), folder / "score.yaml"
+    )
+    assert found["spec"]["containers"]["main"]["variables"] == {"A": "yes", "B": "on", "C": "12:30"}
+    with pytest.raises(ScoreFileError, match=r"variables\.A: True is no text"):
+        convert(text.replace("image: a", "image: a\n    variables: {A: true}"), folder / "score.yaml")
+    with pytest.raises(ScoreFileError, match="the key 'image' is there twice"):
+        convert(text.replace("image: a", "image: a\n    image: b"), folder / "score.yaml")

@@ -28,9 +28,12 @@ def volume(source: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("container", "message"),
     [
-        (volume("${resources.cache}"), "containers.main.volumes[0].source: 'cache' is no resource of the type volume"),
-        (volume("${resources.nothing}"), "containers.main.volumes[0].source: 'nothing' is no resource of the type"),
-        (volume("Not A Name"), "containers.main.volumes[0].source: 'Not A Name' is no resource of the type volume"),
+        (
+            volume("${resources.cache}"),
+            "containers.main.volumes[/data].source: 'cache' is no resource of the type",
+        ),
+        (volume("${resources.nothing}"), "containers.main.volumes[/data].source: 'nothing' is no resource of the type"),
+        (volume("Not A Name"), "containers.main.volumes[/data].source: 'Not A Name' is no resource of the type volume"),
         ({"variables": {"V": "${resources.data}"}}, "containers.main.variables.V: ${resources.data} names a resource"),
         ({"variables": {"A=B": "x"}}, "containers.main.variables.A=B: no process"),
         ({"variables": {"GRÖSSE": "x"}}, "containers.main.variables.GRÖSSE: no process"),

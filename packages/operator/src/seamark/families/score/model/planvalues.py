@@ -14,7 +14,8 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from seamark.api.score import Compute, Probe, ServicePort, WorkloadPlan
+from seamark.api.score import Before, Compute, Container, Probe, ServicePort, WorkloadPlan
+from seamark.families.score.model.order import fault as order_fault
 from seamark.families.score.model.quantity import InvalidQuantity
 from seamark.families.score.model.quantity import check as check_quantity
 from seamark_runtime.api.meta import Wire
@@ -66,6 +67,7 @@ class PlanContainer(Wire, frozen=True, kw_only=True):
     liveness_probe: Probe | None = None
     readiness_probe: Probe | None = None
     resources: Compute | None = None
+    before: dict[str, Before] = msgspec.field(default_factory=dict)  # the containers that wait for this one
 
     @property
     def contents(self) -> tuple[PlanFile, ...]:
@@ -130,6 +132,8 @@ def _read(plan: WorkloadPlan) -> PlanValues:
     except msgspec.ValidationError as error:
         message, _, where = str(error).partition(" - at `$")
         raise Unfit(f"spec.resolvedValues{where.rstrip('`')}: {message}") from None
+    if wrong := order_fault({name: _ordered(container) for name, container in values.containers.items()}):
+        raise Unfit(f"spec.resolvedValues.{wrong}")
     for name, container in sorted(values.containers.items()):
         _check_container(container, f"spec.resolvedValues.containers.{name[:63]}")
     for number, route in enumerate(values.routes):
@@ -137,6 +141,16 @@ def _read(plan: WorkloadPlan) -> PlanValues:
     for number, volume in enumerate(values.volumes):
         _check(check_quantity, volume.size, f"spec.resolvedValues.volumes[{number}].size")
     return values
+
+
+def _ordered(planned: PlanContainer) -> Container:
+    """As much of it as its order depends on."""
+    return Container(
+        image=planned.image,
+        before=planned.before or None,
+        readiness_probe=planned.readiness_probe,
+        liveness_probe=planned.liveness_probe,
+    )
 
 
 def _check_container(container: PlanContainer, where: str) -> None:

@@ -106,6 +106,18 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(each)
 
 
+def placed_texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Every text in a value, with its place."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield from placed_texts(value[key], f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, element in enumerate(value):
+            yield from placed_texts(element, f"{where}[{number}]")
+
+
 def whole_resource(text: str) -> str:
     """The key in a text that is `${resources.key}` and nothing else; empty for any other."""
     match parse(text):

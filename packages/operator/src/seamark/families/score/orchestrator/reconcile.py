@@ -28,12 +28,12 @@ from seamark.api.score import (
 )
 from seamark.families.score.model.conditions import CLAIMS_READY, INPUTS_VALID, READY, RUNTIME_READY
 from seamark.families.score.model.ownership import ORPHAN
-from seamark.families.score.orchestrator.placeholders import TooMany, check_amount, whole_resource
+from seamark.families.score.orchestrator.placeholders import TooMany, check_amount, placed_texts, whole_resource
 from seamark.families.score.orchestrator.policy import check_policy, policy
 from seamark.families.score.orchestrator.resolve import Waiting, Wrong, cycle, expanded_size, plain_values
 from seamark.families.score.orchestrator.sharing import check_shared, shared_metadata, shared_params
 from seamark.families.score.orchestrator.state import PLAN, Seen, claim_name, claim_role
-from seamark.families.score.orchestrator.values import check_shape, values, volume
+from seamark.families.score.orchestrator.values import check_shape, entry, values, volume
 from seamark.families.score.platform import selection
 from seamark.families.score.platform.configuration import Backend, Config
 from seamark_runtime.api.meta import Condition, Object, ObjectMeta
@@ -84,11 +84,11 @@ def check(seen: Seen, config: Config) -> None:
             of_class = f" of class {resource.class_!r}" if resource.class_ else ""
             raise Wrong(f"resources.{key}.type: no provisioner for {resource.type!r}{of_class}; there are {there}")
     if circle := cycle({key: resource.params for key, resource in resources.items()}):
-        raise Wrong(f"resources: {' → '.join(circle)} refer to each other in a circle")
+        raise Wrong(f"resources.{circle[0]}.params: there is a cycle of references: {' → '.join(circle)}")
     check_volumes(seen)
     size = 0
-    for where, value in expanded(seen.workload):
-        size += expanded_size(value, seen, where)
+    for where, text in (placed for field, value in expanded(seen.workload) for placed in placed_texts(value, field)):
+        size += expanded_size(text, seen, where)
         if size > MOST_CHARACTERS:
             limit = f"more than {MOST_CHARACTERS} characters"
             raise Wrong(
@@ -101,7 +101,7 @@ def check_volumes(seen: Seen) -> None:
     for name, container in sorted(seen.workload.spec.containers.items()):
         for number, mount in enumerate(container.volumes):
             with suppress(Waiting):
-                volume(seen, mount.source, f"containers.{name}.volumes[{number}].source")
+                volume(seen, mount.source, f"{entry(f'containers.{name}.volumes', number, mount.target)}.source")
 
 
 def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
@@ -114,10 +114,10 @@ def expanded(workload: Workload) -> Iterator[tuple[str, Any]]:
             yield f"{where}.variables.{variable}", text
         for number, file in enumerate(container.files):
             if not file.no_expand:
-                yield f"{where}.files[{number}].content", file.content
+                yield f"{entry(f'{where}.files', number, file.target)}.content", file.content
         for number, mount in enumerate(container.volumes):
             if not whole_resource(mount.source):
-                yield f"{where}.volumes[{number}].source", mount.source
+                yield f"{entry(f'{where}.volumes', number, mount.target)}.source", mount.source
 
 
 # ---- what is wanted

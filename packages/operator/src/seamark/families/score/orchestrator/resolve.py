@@ -69,7 +69,8 @@ def lookup(reference: Reference, seen: Seen, where: str) -> str | SecretKey:
             return _metadata(reference, rest, seen, where)
         case ("resources", key, *rest):
             return _resource(reference, key, ".".join(rest), seen, where)
-    raise Wrong(f"{where}: {reference} names nothing: a placeholder begins with metadata or resources")
+    kept = "write $${...} for what is no placeholder" + (", or set noExpand" if ".files[" in where else "")
+    raise Wrong(f"{where}: {reference} names nothing: a placeholder begins with metadata or resources; {kept}")
 
 
 def _metadata(reference: Reference, path: list[str], seen: Seen, where: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from seamark.api.score import Compute, Container, File, Workload
 from seamark.families.score.model.identity import identity
+from seamark.families.score.model.order import fault as order_fault
 from seamark.families.score.model.ownership import DELETE
 from seamark.families.score.model.quantity import InvalidQuantity
 from seamark.families.score.model.quantity import check as check_quantity
@@ -25,6 +26,7 @@ RECORDS = (".score.dev", ".seamark.dev", ".kubectl.kubernetes.io", ".meta.helm.s
 MOST_BYTES = 1_000_000  # of all files of a container together: what fits a ConfigMap
 KIND = "k8s.score.dev/kind"
 KINDS = ("Deployment", "StatefulSet")
+LONGEST_SHOWN = 80  # characters of a target
 CLAIM_NAME = Pattern(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 LONGEST_CLAIM = 253
 VARIABLE = Pattern(r"[-._a-zA-Z][-._a-zA-Z0-9]*")  # as Kubernetes accepts them
@@ -112,6 +114,8 @@ def kind(workload: Workload) -> str:
 def check_shape(workload: Workload) -> None:
     """What is known of a Workload without any of its claims."""
     kind(workload)
+    if wrong := order_fault(workload.spec.containers):
+        raise Wrong(wrong)
     offers = workload.spec.service is not None and bool(workload.spec.service.ports)
     if offers:
         check_service_name(workload)
@@ -204,13 +208,20 @@ def container(seen: Seen, spec: Container, where: str) -> dict[str, Any]:
             name: parts(seen, variables[name], f"{where}.variables.{name}") for name in sorted(variables)
         }
     if spec.files:
-        found["files"] = [file(seen, each, f"{where}.files[{n}]") for n, each in enumerate(spec.files)]
+        found["files"] = [
+            file(seen, each, entry(f"{where}.files", n, each.target)) for n, each in enumerate(spec.files)
+        ]
     if spec.volumes:
         found["volumes"] = [
-            {**to_wire(each), **volume(seen, each.source, f"{where}.volumes[{n}].source")}
+            {**to_wire(each), **volume(seen, each.source, f"{entry(f'{where}.volumes', n, each.target)}.source")}
             for n, each in enumerate(spec.volumes)
         ]
     return found
+
+
+def entry(where: str, number: int, target: str) -> str:
+    """The place of a file or a volume: by its target, as a Score file has it, if that can be shown."""
+    return f"{where}[{target}]" if target.isprintable() and len(target) <= LONGEST_SHOWN else f"{where}[{number}]"
 
 
 def volume(seen: Seen, source: str, where: str) -> dict[str, str]:

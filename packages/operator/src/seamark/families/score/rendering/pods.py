@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from seamark.api import score
+from seamark.families.score.model.order import COMPLETE, HEALTHY, in_order
 from seamark.families.score.model.planvalues import PlanContainer, PlanFile, PlanMount, PlanValues, SecretPart
 from seamark.families.score.model.quantity import canonical
 from seamark_runtime.api.apps import Compute, TemplateContainer
@@ -25,6 +28,7 @@ from seamark_runtime.api.core import (
     VolumeMount,
 )
 
+LONGEST_NAME = 63  # of a volume
 Variables = Mapping[str, Sequence[str | SecretPart]]
 
 
@@ -41,6 +45,21 @@ def container(name: str, planned: PlanContainer) -> TemplateContainer:
         liveness_probe=probe(planned.liveness_probe),
         resources=Compute(limits=quantities(resources.limits), requests=quantities(resources.requests)),
     )
+
+
+def preceding(values: PlanValues) -> Iterator[TemplateContainer]:
+    """Those that others wait for, in order: one that ends first, or one that stays beside the others from then on.
+
+    All that wait for nobody start after them, too: Kubernetes has one order for all containers of a Pod.
+    """
+    for name in in_order({name: set(planned.before) for name, planned in values.containers.items()}):
+        planned = values.containers[name]
+        own, states = container(name, planned), {each.ready for each in planned.before.values()}
+        if COMPLETE in states:  # it has ended before anybody could ask it for its health
+            yield msgspec.structs.replace(own, readiness_probe=None, liveness_probe=None)
+        else:
+            probe = (own.readiness_probe or own.liveness_probe) if HEALTHY in states else None
+            yield msgspec.structs.replace(own, restart_policy="Always", startup_probe=probe)
 
 
 def quantities(amounts: Mapping[str, str] | None) -> dict[str, str] | None:
@@ -84,11 +103,12 @@ def probe(planned: score.Probe | None) -> Probe | None:
     if get is None:
         return None
     headers = tuple(HttpHeader(name=each.name, value=each.value) for each in get.headers)
+    if get.host and not any(each.name.lower() == "host" for each in headers):
+        headers = (HttpHeader(name="Host", value=get.host), *headers)  # the connection goes to the Pod
     return Probe(
         http_get=HttpGet(
             port=get.port,
             path=get.path or "/",
-            host=get.host,
             scheme=get.scheme or "HTTP",
             http_headers=headers or None,
         )
@@ -142,7 +162,7 @@ def volumes(workload: str, values: PlanValues) -> tuple[Volume, ...]:
                 found.append(Volume(name=file_volume(name, each), secret=secret))
     for volume in values.volumes:
         claim = ClaimVolume(claim_name=volume.source)
-        found.append(Volume(name=f"volume-{volume.key}", persistent_volume_claim=claim))
+        found.append(Volume(name=of_resource(volume.key), persistent_volume_claim=claim))
     mounted = (each for _, container in sorted(values.containers.items()) for each in container.volumes)
     for name, claimed in sorted({volume_name(each): each.claim for each in mounted if each.claim}.items()):
         found.append(Volume(name=name, persistent_volume_claim=ClaimVolume(claim_name=claimed)))
@@ -152,5 +172,13 @@ def volumes(workload: str, values: PlanValues) -> tuple[Volume, ...]:
 def volume_name(mount: PlanMount) -> str:
     """That of a claim which is there already is a digest: its name may be longer, and have dots."""
     if not mount.claim:
-        return f"volume-{mount.source}"
+        return of_resource(mount.source)
     return f"claim-{hashlib.sha256(mount.claim.encode()).hexdigest()[:16]}"
+
+
+def of_resource(key: str) -> str:
+    """A name that is too long for a volume is shortened, with a digest."""
+    name = f"volume-{key}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 17]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"

@@ -14,7 +14,7 @@ from seamark.families.score.model.ownership import DELETE, PART_OF, POLICY
 from seamark.families.score.model.planvalues import PlanFile, PlanRoute, PlanValues, PlanVolume, binary, port_number
 from seamark.families.score.model.quantity import canonical
 from seamark.families.score.model.runtime import GENERATION, ROUTE_ROLE, WORKLOAD_LABEL
-from seamark.families.score.rendering.pods import container, file_key, volumes
+from seamark.families.score.rendering.pods import container, file_key, preceding, volumes
 from seamark.families.score.rendering.state import FILES, GATEWAY
 from seamark_runtime.api.apps import (
     Deployment,
@@ -90,7 +90,10 @@ def rollout(plan: WorkloadPlan, values: PlanValues) -> Deployment | StatefulSet:
     template = PodTemplate(
         metadata=TemplateMeta(labels=labels(plan), annotations=annotations or None),
         spec=TemplateSpec(
-            containers=tuple(container(name, planned) for name, planned in sorted(values.containers.items())),
+            init_containers=tuple(preceding(values)) or None,
+            containers=tuple(
+                container(name, planned) for name, planned in sorted(values.containers.items()) if not planned.before
+            ),
             volumes=volumes(plan.metadata.name, values) or None,
         ),
     )

@@ -2,29 +2,34 @@
 
 - Ports, files and volumes are maps there and lists here; the deprecated lists are taken, too.
 - A file's `source` is a path beside the Score file: what it holds becomes part of the Workload.
+- What a command supplies is put in here: an image for a dot, overrides, values of the environment.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from seamark.api.score import GROUP, VERSION, Workload
+from seamark.families.score.model.order import fault as order_fault
+from seamark.families.score.orchestrator.placeholders import references
+from seamark.families.score.scorefile.overrides import YAML, changed, merged
+from seamark.families.score.scorefile.rules import Fault, a_map
+from seamark.families.score.scorefile.specification import check, renewed
 from seamark_runtime.errors import UserError
 from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
 
 API_VERSION = f"{GROUP}/{VERSION}"
-CONTAINER = (
-    *("image", "command", "args", "variables", "files", "volumes"),
-    *("resources", "livenessProbe", "readinessProbe"),
-)
 KUBERNETES = ("name", "namespace", "annotations", "labels")  # of the metadata, what every object there has
-FILE = ("target", "mode", "source", "content", "binaryContent", "noExpand")
-VOLUME = ("target", "source", "path", "readOnly")
+ENVIRONMENT = "environment"  # the type of a resource whose outputs are supplied by whoever applies the file
+SUPPLIED = "."  # an image that whoever applies the file supplies
+STDIN = Path("-")
 
 Json = dict[str, Any]
 
@@ -33,116 +38,134 @@ class ScoreFileError(UserError):
     """What is wrong with a Score file: which file, which field, and what to do."""
 
 
-def read(path: Path) -> Json:
-    """The manifest of the Workload that a file describes."""
+@dataclass(frozen=True)
+class Supplied:
+    """What a command gives beside a file. `overrides` is a document that is merged into it, `properties` are paths."""
+
+    image: str = ""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    properties: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING = Supplied()
+
+
+def read(path: Path, supplied: Supplied = NOTHING) -> Json:
+    """The manifest of the Workload that a file describes; `-` is the standard input."""
     try:
-        text = path.read_text()
+        text = sys.stdin.read() if path == STDIN else path.read_text()
     except OSError as error:
         raise ScoreFileError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ScoreFileError(f"{path} is no text") from None
-    return convert(text, path)
+    return convert(text, path, supplied)
 
 
-def convert(text: str, path: Path) -> Json:
+def read_overrides(path: Path) -> Json:
     try:
-        documents = [document for document in decode_all_yaml(text) if document is not None]
+        return one_map(path.read_text(), path)
+    except OSError as error:
+        raise ScoreFileError(f"{path}: {error.strerror}") from None
+
+
+def one_map(text: str, path: Path) -> Json:
+    try:
+        documents = [document for document in decode_all_yaml(text, YAML) if document is not None]
     except Malformed as error:
         raise ScoreFileError(f"{path}: {error}") from None
+    if not documents:
+        raise ScoreFileError(f"{path} is empty: it has 0 documents", hint="a Score file describes one workload")
     if len(documents) != 1:
         raise ScoreFileError(f"{path} has {len(documents)} documents", hint="a Score file describes one workload")
     try:
-        return _Conversion(path.parent).workload(_map(documents[0], "the file"))
-    except _Fault as fault:
+        return a_map(documents[0], "")
+    except Fault as fault:
         raise ScoreFileError(f"{path}: {fault}") from None
 
 
-class _Fault(ValueError):
-    """A field and what is wrong with it."""
+def convert(text: str, path: Path, supplied: Supplied = NOTHING) -> Json:
+    score = one_map(text, path)
+    try:
+        score = merged(score, dict(supplied.overrides))
+        for override in supplied.properties:
+            score = changed(score, override)
+        check(score)
+        return _Conversion(path.parent, supplied).workload(score)
+    except Fault as fault:
+        raise ScoreFileError(f"{path}: {fault}") from None
 
 
 class _Conversion:
-    """From one Score file; `folder` is where its sources are."""
+    """From one Score file that is valid; `folder` is where its sources are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, supplied: Supplied) -> None:
         self._folder = folder
+        self._supplied = supplied
 
     def workload(self, score: Json) -> Json:
-        if "kind" in score:
-            raise _Fault("kind: a Score file has none; a manifest of a Workload goes to `kubectl apply`")
-        _only(score, ("apiVersion", "metadata", "containers", "service", "resources"), "")
-        if score.get("apiVersion") != API_VERSION:
-            raise _Fault(f"apiVersion: it is {score.get('apiVersion')!r}, and must be {API_VERSION}")
-        metadata, extra = self._metadata(score.get("metadata"))
-        spec: Json = {"containers": self._each(score.get("containers"), "containers", self._container)}
+        metadata, extra = self._metadata(score["metadata"])
+        spec: Json = {"containers": self._each(score["containers"], "containers", self._container)}
         spec |= {"metadata": extra} if extra else {}
-        if service := _map(score.get("service", {}), "service"):
-            _only(service, ("ports",), "service")
-            ports = self._each(service.get("ports"), "service.ports", self._port)
+        if service := score.get("service", {}):
+            ports = service.get("ports", {})
             _check_ports(ports)
             spec["service"] = {"ports": [{"name": name, **port} for name, port in ports.items()]}
         if "resources" in score:
             spec["resources"] = self._each(score["resources"], "resources", self._resource)
-        manifest = {
-            "apiVersion": API_VERSION,
-            "kind": "Workload",
-            "metadata": metadata,
-            "spec": spec,
-        }
+        self._supply_environment(spec)
+        manifest = {"apiVersion": API_VERSION, "kind": "Workload", "metadata": metadata, "spec": spec}
         try:
-            msgspec.convert(manifest, Workload)
+            workload = msgspec.convert(manifest, Workload)
         except msgspec.ValidationError as error:
             message, _, where = str(error).partition(" - at `$.")
-            raise _Fault(f"{where.rstrip('`').removeprefix('spec.')}: {message}") from None
+            raise Fault(f"{where.rstrip('`').removeprefix('spec.')}: {message}") from None
+        if wrong := order_fault(workload.spec.containers):
+            raise Fault(wrong)
         return manifest
 
-    def _metadata(self, value: Any) -> tuple[Json, Json]:
+    def _metadata(self, metadata: Json) -> tuple[Json, Json]:
         """What Kubernetes has, too, and the other keys: they are free, and placeholders can name them."""
-        metadata = _map(value, "metadata")
-        if not isinstance(metadata.get("name"), str):
-            raise _Fault("metadata.name: a workload needs a name")
-        _check_texts(metadata.get("annotations", {}), "metadata.annotations")
-        _check_texts(metadata.get("labels", {}), "metadata.labels")
         extra = {name: each for name, each in metadata.items() if name not in KUBERNETES}
         return {name: each for name, each in metadata.items() if name in KUBERNETES}, extra
 
     def _container(self, value: Json, where: str) -> Json:
-        if "before" in value:
-            raise _Fault(f"{where}.before: an order of containers can't be kept; leave it out, or use one container")
-        _only(value, CONTAINER, where)
-        if value.get("image") == ".":
-            raise _Fault(f"{where}.image: '.' requests a build; name the image that was built")
         found = dict(value)
+        if value["image"] == SUPPLIED:
+            if not self._supplied.image:
+                raise Fault(f"{where}.image: '.' is supplied by whoever applies the file; name the image with --image")
+            found["image"] = self._supplied.image
         for name, entry in (("files", self._file), ("volumes", self._volume)):
             if name in value:
                 found[name] = self._entries(value[name], f"{where}.{name}", entry)
         if "resources" in value:
-            found["resources"] = _compute(_map(value["resources"], f"{where}.resources"), f"{where}.resources")
+            found["resources"] = _compute(value["resources"])
         for name in ("livenessProbe", "readinessProbe"):
             if name in value:
-                found[name] = self._probe(_map(value[name], f"{where}.{name}"), f"{where}.{name}")
-        for name, text in _map(value.get("variables", {}), f"{where}.variables").items():
-            if not isinstance(text, str):
-                raise _Fault(f"{where}.variables.{name}: {text!r} is no text; put it in quotes")
+                found[name] = _probe(value[name])
         return found
+
+    def _supply_environment(self, spec: Json) -> None:
+        """Values of the environment become parameters of the resources of that type, where a placeholder names them."""
+        resources = spec.get("resources", {})
+        wanted = {key: resource for key, resource in resources.items() if resource["type"] == ENVIRONMENT}
+        for reference in references([spec["containers"], resources]) if wanted else ():
+            match reference.path:
+                case ("resources", key, *names) if key in wanted and names:
+                    name = ".".join(names)
+                    params = wanted[key].setdefault("params", {})
+                    if name not in params and name not in self._supplied.environment:
+                        raise Fault(f"resources.{key}: {reference} needs the environment variable {name}; set it")
+                    params.setdefault(name, self._supplied.environment.get(name))
 
     def _entries(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> list[Json]:
         """A map by target, or the deprecated list."""
         if isinstance(value, list):
             places = [(f"{where}[{number}]", item) for number, item in enumerate(value)]
-            return [convert(_renewed(_map(item, place), place), place) for place, item in places]
-        entries = []
-        for target, item in _map(value, where).items():
-            entry = _map(item, f"{where}.{target}")
-            if "target" in entry:
-                raise _Fault(f"{where}.{target}.target: in a map the target is the key")
-            entries.append(convert({"target": target, **entry}, f"{where}.{target}"))
-        return entries
+            return [convert(renewed(item, place), place) for place, item in places]
+        return [convert({"target": target, **item}, f"{where}.{target}") for target, item in value.items()]
 
     def _file(self, value: Json, where: str) -> Json:
-        _only(value, FILE, where)
-        if sum(name in value for name in ("source", "content", "binaryContent")) != 1:
-            raise _Fault(f"{where}: exactly one of source, content and binaryContent must be set")
         found = dict(value)
         if "source" in found:
             found |= self._source(str(found.pop("source")), where)
@@ -152,64 +175,38 @@ class _Conversion:
         try:
             content = (self._folder / source).read_bytes()
         except OSError as error:
-            raise _Fault(f"{where}.source: {source}: {error.strerror}") from None
+            raise Fault(f"{where}.source: {source}: {error.strerror}") from None
         try:
             return {"content": content.decode()}
         except UnicodeDecodeError:
             return {"binaryContent": base64.b64encode(content).decode()}
 
-    def _volume(self, value: Json, where: str) -> Json:
-        _only(value, VOLUME, where)
+    def _volume(self, value: Json, _where: str) -> Json:
         return value
 
-    def _probe(self, value: Json, where: str) -> Json:
-        _only(value, ("httpGet", "exec"), where)
-        if not value:
-            raise _Fault(f"{where}: at least one of httpGet and exec must be set")
-        if "httpGet" not in value:
-            return value
-        get = _map(value["httpGet"], f"{where}.httpGet")
-        _only(get, ("host", "scheme", "path", "port", "httpHeaders"), f"{where}.httpGet")
-        headers = {"headers": get["httpHeaders"]} if "httpHeaders" in get else {}
-        return value | {"httpGet": {name: field for name, field in get.items() if name != "httpHeaders"} | headers}
-
-    def _port(self, value: Json, where: str) -> Json:
-        _only(value, ("port", "protocol", "targetPort"), where)
-        return value
-
-    def _resource(self, value: Json, where: str) -> Json:
-        _only(value, ("type", "class", "id", "metadata", "params"), where)
-        if "metadata" not in value:
-            return value
-        metadata = _map(value["metadata"], f"{where}.metadata")
-        _check_texts(metadata.get("annotations", {}), f"{where}.metadata.annotations")
+    def _resource(self, value: Json, _where: str) -> Json:
+        metadata = value.get("metadata")
+        if metadata is None:
+            return dict(value)
         extra = {name: each for name, each in metadata.items() if name != "annotations"}
         own = {name: each for name, each in metadata.items() if name == "annotations"}
         return value | {"metadata": own | ({"extra": extra} if extra else {})}
 
-    def _each(self, value: Any, where: str, convert: Callable[[Json, str], Json]) -> Json:
-        return {
-            name: convert(_map(item, f"{where}.{name}"), f"{where}.{name}") for name, item in _map(value, where).items()
-        }
+    def _each(self, value: Json, where: str, convert: Callable[[Json, str], Json]) -> Json:
+        return {name: convert(item, f"{where}.{name}") for name, item in value.items()}
 
 
-def _map(value: Any, where: str) -> Json:
-    if not isinstance(value, dict):
-        raise _Fault(f"{where}: it must be a map, and is {'missing' if value is None else repr(value)}")
-    for name in value:
-        if not isinstance(name, str):
-            raise _Fault(f"{where}: the key {name!r} is no text; put it in quotes")
-    return value
+def _probe(value: Json) -> Json:
+    if "httpGet" not in value:
+        return value
+    get = value["httpGet"]
+    headers = {"headers": get["httpHeaders"]} if "httpHeaders" in get else {}
+    return value | {"httpGet": {name: field for name, field in get.items() if name != "httpHeaders"} | headers}
 
 
-def _compute(value: Json, where: str) -> Json:
+def _compute(value: Json) -> Json:
     """The Score schema writes kilobytes with a capital letter, Kubernetes with a small one."""
-    _only(value, ("limits", "requests"), where)
-    found = {}
-    for kind, amounts in value.items():
-        _only(_map(amounts, f"{where}.{kind}"), ("cpu", "memory"), f"{where}.{kind}")
-        found[kind] = {what: _kilobytes(amount) for what, amount in amounts.items()}
-    return found
+    return {kind: {what: _kilobytes(amount) for what, amount in amounts.items()} for kind, amounts in value.items()}
 
 
 def _kilobytes(amount: Any) -> Any:
@@ -223,34 +220,4 @@ def _check_ports(ports: Json) -> None:
     for name, port in ports.items():
         number = (repr(port.get("port")), str(port.get("protocol", "TCP")))
         if (other := found.setdefault(number, name)) != name:
-            raise _Fault(f"service.ports.{name}: it has the number {number[0]} and the protocol of {other}")
-
-
-def _renewed(item: Json, where: str) -> Json:
-    """An element of a deprecated list, which may have deprecated forms itself: lines for a content, read_only."""
-    if "target" not in item:
-        raise _Fault(f"{where}.target: an element of a list needs one")
-    found = {"readOnly" if name == "read_only" else name: each for name, each in item.items()}
-    if isinstance(found.get("content"), list):
-        found["content"] = _lines(found["content"], f"{where}.content")
-    return found
-
-
-def _lines(content: list[Any], where: str) -> str:
-    for number, line in enumerate(content):
-        if not isinstance(line, str):
-            raise _Fault(f"{where}[{number}]: {line!r} is no text; put it in quotes")
-    return "\n".join(content)
-
-
-def _check_texts(value: Any, where: str) -> None:
-    for name, text in _map(value, where).items():
-        if not isinstance(text, str):
-            raise _Fault(f"{where}.{name}: {text!r} is no text; put it in quotes")
-
-
-def _only(value: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    for name in value:
-        if name not in known:
-            place = f"{where}.{name}" if where else name
-            raise _Fault(f"{place}: unknown field; the known ones are {', '.join(known)}")
+            raise Fault(f"service.ports.{name}: it has the number {number[0]} and the protocol of {other}")
