@@ -154,7 +154,6 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
     ("spec", "words"),
     [
         ({"profile": "zorp"}, "there is no profile 'zorp'"),
-        ({"resources": {"x": {"type": "zorp"}}}, "resources.x.type: no provisioner for 'zorp'"),
         (
             {"containers": {"main": {"image": "a", "variables": {"A": "${resources.db.host}"}}}},
             "containers.main.variables.A: ${resources.db.host} names nothing",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,16 @@ START = 120.0  # seconds
 MARKER = "export KUBECONFIG="
 SEAMARK = str(Path(sys.executable).with_name("seamark"))
 EMPTY = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "score-files"}}
+
+
+def free_port() -> int:
+    """For the name server of this run, beside others on this machine; below the ports of outgoing connections."""
+    for port in range(20500, 21000):
+        with socket.socket() as stream, socket.socket(type=socket.SOCK_DGRAM) as datagrams, suppress(OSError):
+            for each in (stream, datagrams):
+                each.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no port of 20500 to 20999 is free")
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ async def cluster(places: int) -> AsyncIterator[Cluster]:
                 *(SEAMARK, "dev", "--network", "auto", "--examples", str(folder / "examples")),
                 stdout=out,
                 stderr=out,
-                env={**os.environ, "COLUMNS": "200"},
+                env={**os.environ, "COLUMNS": "200", "SEAMARK_DNS_MEMORY_ADDRESS": f"127.0.0.1:{free_port()}"},
                 start_new_session=True,
             )
         try:
@@ -106,7 +116,7 @@ async def cluster(places: int) -> AsyncIterator[Cluster]:
             finally:
                 await transport.close()
         finally:
-            with contextlib.suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)
             try:
                 async with asyncio.timeout(20):

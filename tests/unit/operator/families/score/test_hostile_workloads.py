@@ -284,6 +284,7 @@ def test_a_claim_of_another_namespace_is_not_the_workloads_whatever_uid_it_names
 
 def test_a_claim_for_a_workload_of_another_namespace_is_refused() -> None:
     provisioner = built_in().provisioner("dns", "")
+    assert provisioner is not None
     foreign, own = (
         provided(each, provisioner, lambda _: None) for each in (claim_in("mallory", of="default"), claim_in("default"))
     )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from seamark.api.score import ResourceClaim
-from seamark.families.score.platform.configuration import built_in
+from seamark.families.score.platform.configuration import Provisioner, built_in
 from seamark.families.score.provisioner.hosts import platform_host
 from seamark.families.score.provisioner.state import given, shared_as
 from seamark_runtime.api.core import ConfigMap
@@ -19,6 +19,12 @@ def claim(key: str = "dns", workload: str = "shop", namespace: str = "default", 
     spec = {"workloadRef": {"name": workload, "namespace": namespace}, "key": key, "type": "dns", **more}
     metadata = {"name": f"{workload}.{key}", "namespace": namespace}
     return msgspec.convert({"metadata": metadata, "spec": spec}, ResourceClaim)
+
+
+def provisioner(type_: str) -> Provisioner:
+    found = built_in().provisioner(type_, "")
+    assert found is not None
+    return found
 
 
 def test_below_the_domain_of_the_platform_every_claim_has_a_name_of_its_own_that_stays() -> None:
@@ -47,7 +53,7 @@ def test_claims_of_one_identity_have_the_same_name_and_those_of_another_do_not()
 def test_outputs_of_a_shared_resource_are_the_same_for_every_workload() -> None:
     def outputs(workload: str, before: ConfigMap | None = None) -> Any:
         each = claim("db", workload, id="common", type="postgres")
-        found = given(each, built_in().provisioner("postgres", ""), lambda _: None, "", shared_as(each, before))
+        found = given(each, provisioner("postgres"), lambda _: None, "", shared_as(each, before))
         return found.values, found.secret
 
     assert outputs("aa") == outputs("mm")
@@ -57,5 +63,5 @@ def test_outputs_of_a_shared_resource_are_the_same_for_every_workload() -> None:
 
 
 def test_without_a_domain_it_is_the_name_inside_the_cluster() -> None:
-    provided = given(claim(), built_in().provisioner("dns", ""), lambda _: None)
+    provided = given(claim(), provisioner("dns"), lambda _: None)
     assert provided.values == {"host": "shop.default.svc.cluster.local"}

@@ -60,7 +60,7 @@ def examine(seen: Seen) -> Examined:
         return Examined(waiting=f"The platform's configuration can't be used: {seen.trouble}")
     try:
         backend = selection.backend(seen.workload, selection.profile(seen.workload, seen.config))
-        check(seen, seen.config)
+        check(seen)
         return Examined(backend, plan(seen, seen.config, backend))
     except (Wrong, selection.NoChoice) as error:
         return Examined(wrong=str(error))
@@ -68,7 +68,7 @@ def examine(seen: Seen) -> Examined:
         return Examined(backend, waiting=f"The resource {waiting} is not there yet")
 
 
-def check(seen: Seen, config: Config) -> None:
+def check(seen: Seen) -> None:
     """Everything that can be known to be wrong before a claim is bound."""
     check_shape(seen.workload)
     try:
@@ -79,10 +79,6 @@ def check(seen: Seen, config: Config) -> None:
     for key, resource in sorted(resources.items()):
         check_policy(resource, f"resources.{key}")
         check_shared(seen.workload, key, seen.sharing.get(key, ()))
-        if config.provisioner(resource.type, resource.class_) is None:
-            there = ", ".join(sorted({each.type for each in config.provisioners}))
-            of_class = f" of class {resource.class_!r}" if resource.class_ else ""
-            raise Wrong(f"resources.{key}.type: no provisioner for {resource.type!r}{of_class}; there are {there}")
     if circle := cycle({key: resource.params for key, resource in resources.items()}):
         raise Wrong(f"resources.{circle[0]}.params: there is a cycle of references: {' → '.join(circle)}")
     check_volumes(seen)

@@ -90,8 +90,10 @@ class Provisioner(_Part, frozen=True, kw_only=True):
     classes: tuple[str, ...] = ()
     defaults: dict[str, Any] = {}
     values: dict[str, str] = {}
+    values_from_params: bool = False  # every parameter is an output, too
     peer: Peer | None = None
     secret_name: str = ""
+    secret_keys: tuple[str, ...] = ()  # what the Secret has to have, for the message about one that is not there
     uri: str = ""
     deprovision_policy: Annotated[str, Meta(pattern="^(Delete|Retain|Orphan)$")] = "Delete"
 
@@ -113,6 +115,12 @@ class Config(_Part, frozen=True, kw_only=True):
 
     def profile(self, name: str) -> Profile | None:
         return next((profile for profile in self.profiles if profile.name == name), None)
+
+    def without_provisioner(self, type_: str, class_: str) -> str:
+        """What a user is told about a resource that nothing here provides."""
+        of_class = f" of class {class_!r}" if class_ else ""
+        there = ", ".join(sorted({each.type for each in self.provisioners}))
+        return f"no provisioner for {type_!r}{of_class}; there are {there}"
 
     def provisioner(self, type_: str, class_: str) -> Provisioner | None:
         """The provisioner of this class; one without classes is for all of them."""

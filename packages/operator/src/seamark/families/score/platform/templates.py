@@ -44,6 +44,10 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
             found = found[part]
         if found is None:
             raise Unfilled(f"{place[1].removeprefix('.')} is not set")
-        return found if isinstance(found, str) else msgspec.json.encode(found).decode()
+        return as_text(found)
 
     return PLACE.sub(value, template)
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -9,7 +9,7 @@ from seamark.families.score.model.dependencies import Dependencies
 from seamark.families.score.model.ownership import ORPHAN, RETAIN, ByUid
 from seamark.families.score.platform.configuration import BY_TEMPLATE
 from seamark.families.score.provisioner.reconcile import desire, judge
-from seamark.families.score.provisioner.state import PhaseStatus, Seen, given, outputs_key, shared_as
+from seamark.families.score.provisioner.state import Given, PhaseStatus, Seen, given, outputs_key, shared_as
 from seamark_runtime.api.core import ConfigMap, Secret
 from seamark_runtime.api.meta import Key
 from seamark_runtime.calls import Results
@@ -50,9 +50,13 @@ def observe(dependencies: Dependencies, view: View, claim: ResourceClaim, _resul
     namespace = claim.metadata.namespace
     before = view.get(ConfigMap, outputs_key(claim))
     shared, domain = shared_as(claim, before), dependencies.options.domain
-    provided = given(
-        claim, provisioner, lambda name: living(view.intent(Workload, Key(namespace, name))), domain, shared
-    )
+    if provisioner is None:
+        lacking = config.without_provisioner(claim.spec.type, claim.spec.class_)
+        provided = Given({}, missing=f"resources.{claim.spec.key}.type: {lacking}")
+    else:
+        provided = given(
+            claim, provisioner, lambda name: living(view.intent(Workload, Key(namespace, name))), domain, shared
+        )
     secret = view.single(Secret, Key(namespace, provided.secret)) if provided.secret else Absent()
     return Seen(claim, provisioner, provided, secret, before, shared, orphaned(view, claim))
 

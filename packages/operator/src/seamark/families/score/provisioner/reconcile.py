@@ -62,7 +62,9 @@ def without_secret(seen: Seen) -> ResourceClaimStatus | None:
         case Unreadable(message):
             return failed(message)
         case Absent():
-            return waiting(f"The Secret {seen.given.secret} is not there (yet)")
+            keys = seen.provisioner.secret_keys if seen.provisioner is not None else ()
+            needed = f"; it has to have {', '.join(keys)}" if keys else ""
+            return waiting(f"The Secret {seen.given.secret} is not there (yet){needed}")
         case _:
             return None
 

@@ -12,7 +12,7 @@ from seamark.api.score import ResourceClaim, ResourceClaimStatus, Workload
 from seamark.families.score.model.identity import SHARED, Identity, identity
 from seamark.families.score.model.serviceports import NoSuchPort, find_port, ports_of, service_name
 from seamark.families.score.platform.configuration import Peer, Provisioner
-from seamark.families.score.platform.templates import Unfilled, fill, names
+from seamark.families.score.platform.templates import Unfilled, as_text, fill, names
 from seamark.families.score.provisioner.hosts import platform_host
 from seamark_runtime.api.core import ConfigMap, Secret
 from seamark_runtime.api.meta import Key, to_wire
@@ -75,13 +75,11 @@ def names_of(claim: ResourceClaim, shared: Identity | None) -> dict[str, dict[st
 
 def given(
     claim: ResourceClaim,
-    provisioner: Provisioner | None,
+    provisioner: Provisioner,
     find: Find,
     domain: str = "",
     shared: Identity | None = None,
 ) -> Given:
-    if provisioner is None:
-        return Given({}, missing=f"there is no provisioner for the type {claim.spec.type!r}")
     spec, ref = claim.spec, claim.spec.workload_ref
     if ref.namespace != claim.metadata.namespace:
         return Given({}, missing="spec.workloadRef.namespace: a claim is for a Workload of its own namespace")
@@ -94,7 +92,8 @@ def given(
     try:
         if provisioner.peer is not None:
             values["peer"] = peer(provisioner.peer, values, find, where)
-        filled = {name: fill(template, values) for name, template in sorted(provisioner.values.items())}
+        filled = own_outputs(provisioner, values["params"])
+        filled |= {name: fill(template, values) for name, template in sorted(provisioner.values.items())}
         return Given(filled, fill(provisioner.secret_name, values), fill(provisioner.uri, values))
     except Unfilled as error:
         return Given({}, missing=f"{where}.{error}")
@@ -102,6 +101,12 @@ def given(
         return Given({}, missing=str(error))
     except NoPeer as error:
         return Given({}, waiting=str(error))
+
+
+def own_outputs(provisioner: Provisioner, params: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters that are outputs as they are; those that are no texts as JSON."""
+    names = sorted(params) if provisioner.values_from_params else ()
+    return {name: as_text(params[name]) for name in names if params[name] is not None}
 
 
 def own_service(workload: str, find: Find) -> str:
