@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from seamark_cluster.programs import demos, echoes, files
+from seamark_cluster.programs import demos, echoes, files, postgres
 from seamark_cluster.programs.http import Site, serve
 
 Program = Callable[[Sequence[str], Mapping[str, str]], Sequence[Site]]
@@ -21,12 +21,16 @@ PROGRAMS: Mapping[str, Program] = {
     "httpd": files.httpd,
 }
 
+POSTGRES = "postgres"  # a server of this machine
+
 
 def main(arguments: Sequence[str]) -> int:
-    if not arguments or arguments[0] not in PROGRAMS:
-        sys.stderr.write(f"usage: start.py {{{','.join(PROGRAMS)}}} ARGS\n")
+    if not arguments or arguments[0] not in (*PROGRAMS, POSTGRES):
+        sys.stderr.write(f"usage: start.py {{{','.join((*PROGRAMS, POSTGRES))}}} ARGS\n")
         return 2
     signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))
     name, *rest = arguments
+    if name == POSTGRES:
+        return postgres.run(rest, os.environ)
     serve(PROGRAMS[name](rest, os.environ), os.environ.get("POD_IP", ""))
     return 0

@@ -42,7 +42,7 @@ def _known() -> Iterator[tuple[Sequence[str], Image]]:
     yield ("valkey/valkey",), server("valkey-server", "--protected-mode", "no", "--dir", "/tmp")  # noqa: S108
     yield ("mysql", "mariadb"), server("mysqld")
     yield ("mongo",), server("mongod")
-    yield ("postgres",), server("postgres")
+    yield ("postgres",), Image(command=program("postgres"))
 
 
 KNOWN: Mapping[str, Image] = {

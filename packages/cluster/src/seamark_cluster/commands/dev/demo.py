@@ -24,6 +24,7 @@ from seamark_cluster.commands.dev.examples import ENVOY, NODE, Example
 from seamark_cluster.commands.dev.parts import Parts, first_free
 from seamark_cluster.commands.dev.progress import Progress
 from seamark_cluster.commands.dev.screen import Screen
+from seamark_cluster.commands.dev.servers import Servers
 from seamark_cluster.real.users import record_operator_url
 from seamark_runtime.api.core import Node
 from seamark_runtime.api.crd import manifests
@@ -122,6 +123,7 @@ class Demo:
             asyncio.ensure_future(supervise(operator, SETTINGS)),
             asyncio.ensure_future(console.serve(page, load, lambda: None, here)),
             asyncio.ensure_future(progress.follow(operator, checker)),
+            *([asyncio.ensure_future(Servers(transport).run())] if place.node else []),
         ]
         try:
             if self.check:
