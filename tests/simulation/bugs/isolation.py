@@ -16,8 +16,9 @@ from seamark.families.gateway.addresses.reconcile import assign
 from seamark.families.gateway.addresses.state import Assignments, Pool
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.translation.pieces import cause_of
+from seamark.families.gateway.translation.policyuse import PolicyUse
 from seamark.families.gateway.translation.state import AppliedPolicy, TranslationInput
-from seamark.families.gateway.translation.trafficpolicies import PolicyUse, applied
+from seamark.families.gateway.translation.trafficpolicies import applied
 from seamark_edge import forwards
 from seamark_edge.dataplane.envoy.server import _Envoy
 from seamark_edge.dataplane.envoy.session import Prepared

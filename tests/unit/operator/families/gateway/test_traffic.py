@@ -15,6 +15,7 @@ from seamark.families.gateway.model.routes import AttachedRoute
 from seamark.families.gateway.rules.policyparts import parts_of
 from seamark.families.gateway.rules.trafficpolicies import plain
 from seamark.families.gateway.translation.policytable import PolicyTable
+from seamark.families.gateway.translation.policyuse import names
 from seamark.families.gateway.translation.state import AppliedPolicy
 from seamark.families.gateway.translation.trafficpolicies import merge_traffic_policies
 from seamark.families.gateway.values.limits import Unsupported
@@ -145,6 +146,36 @@ def test_a_policy_that_names_a_section_which_does_not_exist_is_not_attached_and_
     applied, reasons = effect(lost)
     assert applied.timeout is None
     assert reasons == {"lost": "Accepted/Valid Attached/TargetNotFound"}
+
+
+def messages(*policies: TrafficPolicyView) -> dict[str, str]:
+    attached = route("a")
+    _, found = merge_traffic_policies(given(attached).gateway, [attached], PolicyTable(policies))
+    return {key.name: each[-1].message for key, each in found.items()}
+
+
+def test_a_policy_reports_which_others_set_its_fields() -> None:
+    """Policies rule 6."""
+    whole = policy("gateway", ("Gateway", "gateway", ""), timeouts={"request": "9s"}, csrf={})
+    own = policy("route", ("HTTPRoute", "a", ""), timeouts={"request": "2s"}, retry={"attempts": 1})
+    late = policy("late", ("HTTPRoute", "a", ""), created="2027", timeouts={"request": "1s"}, retry={"attempts": 2})
+    assert messages(whole, own, late) == {
+        "gateway": (
+            "Policy is attached; for some of its targets, timeouts is set by route; other fields are set by route"
+        ),
+        "route": "Policy is attached; other fields are set by gateway",
+        "late": "No field is in effect: retry is set by route, timeouts is set by route",
+    }
+
+
+def test_a_policy_of_another_namespace_is_not_named_and_of_many_three_are() -> None:
+    others = [replace(policy("x" * n, created=f"2026-0{n}"), key=Key("default", f"p{n}")) for n in range(1, 6)]
+    foreign = replace(policy("secret"), key=Key("theirs", "secret"))
+    assert names(policy("mine"), others[:1]) == "p1"
+    assert names(policy("mine"), others[:3]) == "p1, p2 and p3"
+    assert names(policy("mine"), [*reversed(others), foreign]) == (
+        "p1, p2, p3, others and a policy of another namespace"
+    )
 
 
 # ---- listener sets

@@ -10,9 +10,9 @@ POLICY_ATTACHED = ConditionType(
     meaning="How the policy is combined with others of the same target",
     reasons={
         "Attached": "The policy applies unchanged",
-        "Merged": "Another policy of the same target adds to it",
+        "Merged": "Other policies set further fields, or replace some of its own; the message names them",
         "TargetNotFound": "The listener or rule that it names does not exist, so it has no effect",
-        "Overridden": "Other policies of the same target set all of its fields",
+        "Overridden": "Other policies set all of its fields; the message names them",
     },
 )
 CONDITIONS = (POLICY_ACCEPTED, POLICY_ATTACHED)

@@ -8,29 +8,18 @@ effect, unless it protects: then its last good settings apply, and without any i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute, Rule
-from seamark.families.gateway.policies.state import POLICY_ACCEPTED
 from seamark.families.gateway.rules.features.table import FILTER_PARTS
-from seamark.families.gateway.trafficpolicy.state import POLICY_ATTACHED
 from seamark.families.gateway.translation.policytable import PolicyTable
+from seamark.families.gateway.translation.policyuse import PolicyUse, conditions
 from seamark.families.gateway.translation.state import AppliedPolicy
 from seamark.gatewayapi.listeners import ListenerId
 from seamark_edge.dataplane import model
 from seamark_runtime.api.meta import Condition, Key
-
-
-@dataclass
-class PolicyUse:
-    """Which fields of a policy are effective somewhere at a gateway, and whether others are beside them."""
-
-    effective: set[str] = field(default_factory=set)
-    together: bool = False
-
 
 ParentLabels = Mapping[tuple[str, Key], Mapping[str, str]]  # of a gateway and of its listener sets
 RulePolicies = dict[tuple[model.Origin, int, ListenerId], AppliedPolicy]
@@ -94,6 +83,7 @@ def applied(
     levels: list[TrafficPolicyView], uses: dict[TrafficPolicyView, PolicyUse], *, unresolved: bool = False
 ) -> AppliedPolicy:
     chosen: dict[str, Any] = {}
+    owners: dict[str, TrafficPolicyView] = {}
     sources: dict[TrafficPolicyView, None] = {}
     blocked = unresolved  # a protection that can't be served is never left out: requests are answered with an error
     for policy in dict.fromkeys(levels):
@@ -103,11 +93,14 @@ def applied(
                 chosen[name] = value
                 use.effective.add(name)
                 sources[policy] = None
+                owners[name] = policy
+            elif name in owners:
+                use.replaced.setdefault(name, set()).add(owners[name])
         for name in policy.guards if policy.problem else ():
             blocked = blocked or name not in chosen
             chosen.setdefault(name, None)
     for policy in sources if len(sources) > 1 else ():
-        uses[policy].together = True
+        uses[policy].beside.update(other for other in sources if other is not policy)
     request, response = chosen.get("header_modifiers", (model.NO_HEADERS, model.NO_HEADERS))
     timeout, idle = chosen.get("timeouts", (None, None))
     backends = tuple(dict.fromkeys(each for policy in sources for each in policy.backends))
@@ -123,25 +116,3 @@ def applied(
         backends=backends,
         unresolved=blocked,
     )
-
-
-def consequence(policy: TrafficPolicyView) -> str:
-    """What becomes of requests while a policy that protects can't be used; to be appended."""
-    if policy.guards.difference(name for name, _ in policy.parts):
-        return "; it protects its targets, so their requests are answered with 500"
-    return "; its last valid settings are still in effect" if policy.parts else ""
-
-
-def conditions(policy: TrafficPolicyView, use: PolicyUse) -> tuple[Condition, ...]:
-    missing = f"; not found: {', '.join(policy.missing)}" if policy.missing else ""
-    if policy.problem:
-        return (POLICY_ACCEPTED.false("Invalid", policy.problem + consequence(policy) + missing),)
-    accepted = POLICY_ACCEPTED.true("Valid", "Policy is accepted" + missing)
-    fields = {name for name, _ in policy.parts}
-    if policy.missing and not use.effective:
-        return accepted, POLICY_ATTACHED.false("TargetNotFound", f"Not found: {', '.join(policy.missing)}")
-    if fields and not use.effective:
-        return accepted, POLICY_ATTACHED.false("Overridden", "Other policies say all that this one says")
-    if use.together or use.effective != fields:
-        return accepted, POLICY_ATTACHED.true("Merged", "Policy is attached, and others with it")
-    return accepted, POLICY_ATTACHED.true("Attached", "Policy is attached")
