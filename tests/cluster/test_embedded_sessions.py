@@ -20,7 +20,7 @@ STAY = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done"]
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Running]:
     with running_cluster(tmp_path, with_node("loopback")) as running:
-        eventually(lambda: "default" in running.said("get", "sa", "-o", "name"), "an account")
+        eventually(lambda: "default" in running.output("get", "sa", "-o", "name"), "an account")
         yield running
 
 
@@ -43,16 +43,16 @@ def with_claim(name: str) -> dict[str, Any]:
 
 
 def run(cluster: Running, *documents: dict[str, Any]) -> None:
-    cluster.said("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    cluster.output("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
     for document in documents:
         if document["kind"] == "Pod":
-            cluster.said("wait", f"pod/{document['metadata']['name']}", "--for=condition=Ready", "--timeout=30s")
+            cluster.output("wait", f"pod/{document['metadata']['name']}", "--for=condition=Ready", "--timeout=30s")
 
 
 def test_a_command_runs_in_a_container_with_its_output_and_its_exit_code(cluster: Running) -> None:
     run(cluster, pod("one"))
-    assert cluster.said("exec", "one", "--", "sh", "-c", 'echo "$A"') == "b c\n"
-    assert cluster.said("exec", "-i", "one", "--", "cat", stdin="by input") == "by input"
+    assert cluster.output("exec", "one", "--", "sh", "-c", 'echo "$A"') == "b c\n"
+    assert cluster.output("exec", "-i", "one", "--", "cat", stdin="by input") == "by input"
     failed = cluster.kubectl("exec", "one", "--", "sh", "-c", "echo wrong >&2; exit 3")
     assert (failed.returncode, "wrong\n" in failed.stderr) == (3, True)
     absent = cluster.kubectl("exec", "two", "--", "true")
@@ -68,20 +68,20 @@ def test_only_who_may_create_sessions_runs_commands(cluster: Running) -> None:
 
 def test_a_claim_keeps_its_data_as_long_as_it_is_there(cluster: Running) -> None:
     run(cluster, claim("data"), with_claim("one"))
-    cluster.said("exec", "one", "--", "sh", "-c", 'echo kept > "$FOLDER/file"')
-    cluster.said("delete", "pod", "one", "--timeout=20s")
+    cluster.output("exec", "one", "--", "sh", "-c", 'echo kept > "$FOLDER/file"')
+    cluster.output("delete", "pod", "one", "--timeout=20s")
     run(cluster, with_claim("two"))
-    assert cluster.said("exec", "two", "--", "sh", "-c", 'cat "$FOLDER/file"') == "kept\n"
-    found = json.loads(cluster.said("get", "pvc", "data", "-o", "json"))
+    assert cluster.output("exec", "two", "--", "sh", "-c", 'cat "$FOLDER/file"') == "kept\n"
+    found = json.loads(cluster.output("get", "pvc", "data", "-o", "json"))
     assert (found["status"]["phase"], found["status"]["capacity"]) == ("Bound", {"storage": "1Mi"})
 
 
 def test_a_deleted_claim_goes_when_no_pod_uses_it_any_more(cluster: Running) -> None:
     run(cluster, claim("data"), with_claim("one"))
-    cluster.said("exec", "one", "--", "sh", "-c", 'echo old > "$FOLDER/file"')
-    cluster.said("delete", "pvc", "data", "--wait=false")
-    assert cluster.said("exec", "one", "--", "sh", "-c", 'cat "$FOLDER/file"') == "old\n"
-    cluster.said("delete", "pod", "one", "--timeout=20s")
-    eventually(lambda: not cluster.said("get", "pvc", "-o", "name"), "the end of the claim")
+    cluster.output("exec", "one", "--", "sh", "-c", 'echo old > "$FOLDER/file"')
+    cluster.output("delete", "pvc", "data", "--wait=false")
+    assert cluster.output("exec", "one", "--", "sh", "-c", 'cat "$FOLDER/file"') == "old\n"
+    cluster.output("delete", "pod", "one", "--timeout=20s")
+    eventually(lambda: not cluster.output("get", "pvc", "-o", "name"), "the end of the claim")
     run(cluster, claim("data"), with_claim("two"))
-    assert cluster.said("exec", "two", "--", "sh", "-c", 'ls "$FOLDER"') == ""
+    assert cluster.output("exec", "two", "--", "sh", "-c", 'ls "$FOLDER"') == ""

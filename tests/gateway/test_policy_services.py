@@ -340,7 +340,7 @@ def test_a_rule_with_a_direct_response_gives_it_and_one_that_can_not_be_used_ope
         with_filter = {"matches": [{"path": {"value": "/tea"}}], "filters": [given], "backendRefs": backends}
         scene.edit(HTTPRoute, "shop", {"spec": {"rules": [with_filter, {"backendRefs": backends}]}})
         await settled(scene, "/tea", 500)
-        found = scene.said("shop", "ResolvedRefs")
+        found = scene.condition("shop", "ResolvedRefs")
         assert "filters[0].extensionRef: DirectResponse teapot does not exist" in found["message"]
         scene.apply("DirectResponse", "teapot", {"status": 418, "body": "short and stout"})
         await settled(scene, "/tea", 418)
@@ -348,9 +348,9 @@ def test_a_rule_with_a_direct_response_gives_it_and_one_that_can_not_be_used_ope
         assert (await scene.answers("/"))[0] == 200
         scene.edit(DirectResponse, "teapot", {"spec": {"body": "x" * 4097}})
         await settled(scene, "/tea", 500)
-        assert "body: must have at most 4096 bytes" in scene.said("shop", "ResolvedRefs")["message"]
+        assert "body: must have at most 4096 bytes" in scene.condition("shop", "ResolvedRefs")["message"]
         scene.edit(DirectResponse, "teapot", {"spec": {"body": None, "bodyFormat": {}}})
-        await scene.until(lambda: "bodyFormat" in scene.said("shop", "ResolvedRefs")["message"], "it is reported")
+        await scene.until(lambda: "bodyFormat" in scene.condition("shop", "ResolvedRefs")["message"], "it is reported")
         scene.edit(HTTPRoute, "shop", {"spec": {"rules": [{"backendRefs": backends}]}})
         await settled(scene, "/tea", 200)
 

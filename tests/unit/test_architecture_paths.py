@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.simulation import loop
-from tests.simulation.gateway import TwinPlane
+from tests.simulation.gateway_plane import TwinPlane
 from tests.simulation.loadbalancer.edge import TwinEdge
 from tests.simulation.runner import SCENARIOS, rest
 from tests.simulation.world import World
