@@ -45,7 +45,7 @@ def route(*hostnames: str) -> NamedHTTPRoute:
 
 
 def test_a_wildcard_of_a_route_may_be_served_in_the_zones_below_it() -> None:
-    """Rule 70: a listener may narrow it to a name there."""
+    """Rule 72: a listener may narrow it to a name there."""
     under = rules(zones=("example.org", "deep.example.org", "example.net"), sources=frozenset(("httproute",)))
     found = Indexes(under, SpecReader(under))
     assert list(found.zones_of_other(SOURCES["httproute"], route("*.example.org"))) == [
