@@ -64,12 +64,12 @@ class Cluster:
                 *command, cwd=folder, env=known, stdin=pipe, stdout=pipe, stderr=pipe
             )
             try:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(120):
                     out, errors = await process.communicate(text.encode())
             except TimeoutError:
                 process.kill()
                 await process.wait()
-                return Ran(124, b"", f"{command[0]} took more than a minute")
+                return Ran(124, b"", f"{command[0]} took more than two minutes")
         return Ran(process.returncode or 0, out, errors.decode(errors="replace"))
 
     async def kubectl(self, namespace: str, *arguments: str, text: str = "", folder: Path | None = None) -> Ran:

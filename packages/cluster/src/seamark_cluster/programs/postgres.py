@@ -96,7 +96,7 @@ def installed() -> bool:
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Whom the server runs as; None for whoever runs this."""
+    """The user that the server runs as; None for the one that runs this."""
     if os.geteuid() != 0:
         return None
     for name in USERS:

@@ -30,7 +30,7 @@ class Limits:
     size: int = 4 * 2**20  # the API server refuses objects above 3 MiB; etcd takes 1.5 MiB by default
     depth: int = 100
     nodes: int = 200_000
-    core_words: bool = False  # plain scalars as in YAML 1.2: `yes` and `12:30` are texts
+    core_schema: bool = False  # plain scalars as in YAML 1.2: `yes` and `12:30` are texts
     unique_keys: bool = False  # a key that is twice in one mapping is refused; otherwise the last one counts
 
 
@@ -207,19 +207,19 @@ def _core_resolvers() -> dict[str, list[tuple[str, Any]]]:
     return found
 
 
-class _CoreWords(_LOADER):  # type: ignore[misc]  # one of two classes
+class _CoreSchema(_LOADER):  # type: ignore[misc]  # one of two classes
     """Reads plain scalars as YAML 1.2 does."""
 
     yaml_implicit_resolvers = _core_resolvers()
 
 
-class _UniqueCoreWords(_CoreWords, _UniqueKeys):
+class _UniqueCoreSchema(_CoreSchema, _UniqueKeys):
     """Both."""
 
 
 def _loader(limits: Limits) -> Any:
-    if limits.core_words:
-        return _UniqueCoreWords if limits.unique_keys else _CoreWords
+    if limits.core_schema:
+        return _UniqueCoreSchema if limits.unique_keys else _CoreSchema
     return _UniqueKeys if limits.unique_keys else _LOADER
 
 

@@ -110,7 +110,7 @@ class Servers:
 def objects(
     claim: ResourceClaim, server: Server, wanted: Given, shared: Identity | None
 ) -> Iterator[tuple[type[Object], Json]]:
-    """The Secret first: whoever made it makes the rest."""
+    """The Secret first: the process that made it makes the rest."""
     host = wanted.values["host"]
     own = {"apiVersion": claim.RESOURCE.api_version, "kind": "ResourceClaim", "name": claim.metadata.name}
     owners = [{**own, "uid": claim.uid}] if shared is None else []

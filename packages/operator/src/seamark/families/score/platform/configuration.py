@@ -117,7 +117,7 @@ class Config(_Part, frozen=True, kw_only=True):
         return next((profile for profile in self.profiles if profile.name == name), None)
 
     def without_provisioner(self, type_: str, class_: str) -> str:
-        """What a user is told about a resource that nothing here provides."""
+        """The message about a resource that nothing here provides."""
         of_class = f" of class {class_!r}" if class_ else ""
         there = ", ".join(sorted({each.type for each in self.provisioners}))
         return f"no provisioner for {type_!r}{of_class}; there are {there}"

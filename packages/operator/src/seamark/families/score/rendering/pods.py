@@ -50,7 +50,7 @@ def container(name: str, planned: PlanContainer) -> TemplateContainer:
 def preceding(values: PlanValues) -> Iterator[TemplateContainer]:
     """Those that others wait for, in order: one that ends first, or one that stays beside the others from then on.
 
-    All that wait for nobody start after them, too: Kubernetes has one order for all containers of a Pod.
+    All containers that precede none start after them, too: Kubernetes has one order for all containers of a Pod.
     """
     for name in in_order({name: set(planned.before) for name, planned in values.containers.items()}):
         planned = values.containers[name]

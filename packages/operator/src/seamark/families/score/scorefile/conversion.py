@@ -27,8 +27,8 @@ from seamark_runtime.untrusted.decoding import Malformed, decode_all_yaml
 
 API_VERSION = f"{GROUP}/{VERSION}"
 KUBERNETES = ("name", "namespace", "annotations", "labels")  # of the metadata, what every object there has
-ENVIRONMENT = "environment"  # the type of a resource whose outputs are supplied by whoever applies the file
-SUPPLIED = "."  # an image that whoever applies the file supplies
+ENVIRONMENT = "environment"  # the type of a resource whose outputs are supplied by the command
+SUPPLIED = "."  # an image that the command supplies
 STDIN = Path("-")
 
 Json = dict[str, Any]
@@ -133,7 +133,7 @@ class _Conversion:
         found = dict(value)
         if value["image"] == SUPPLIED:
             if not self._supplied.image:
-                raise Fault(f"{where}.image: '.' is supplied by whoever applies the file; name the image with --image")
+                raise Fault(f"{where}.image: '.' is supplied when the file is applied; name the image with --image")
             found["image"] = self._supplied.image
         for name, entry in (("files", self._file), ("volumes", self._volume)):
             if name in value:

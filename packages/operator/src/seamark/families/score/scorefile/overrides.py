@@ -9,7 +9,7 @@ from seamark.families.score.scorefile.rules import Fault, shown
 from seamark_runtime.untrusted.decoding import Limits, Malformed, decode_yaml
 from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
-YAML = Limits(unique_keys=True, core_words=True)
+YAML = Limits(unique_keys=True, core_schema=True)
 APPEND = "-1"
 
 

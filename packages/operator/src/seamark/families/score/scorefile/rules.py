@@ -68,10 +68,10 @@ def number(least: int, most: int) -> Rule:
     return check
 
 
-def one_of(*words: str) -> Rule:
+def one_of(*allowed: str) -> Rule:
     def check(value: Any, where: str) -> None:
-        if value not in words:
-            raise Fault(f"{where}: {shown(value)} is none of {', '.join(words)}")
+        if value not in allowed:
+            raise Fault(f"{where}: {shown(value)} is none of {', '.join(allowed)}")
 
     return check
 
