@@ -65,5 +65,6 @@ def test_writing_makes_a_directory_hold_exactly_the_files(tmp_path: Path) -> Non
 
 
 def test_modes_are_set(tmp_path: Path) -> None:
-    write(tmp_path, {"key": File(b"x", 0o600)})
+    write(tmp_path, {"key": File(b"x", 0o600), "open": File(b"x", 0o666)})
+    assert (tmp_path / "open").stat().st_mode & 0o777 == 0o666  # whatever the umask of the kubelet is
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600

@@ -70,6 +70,7 @@ def write(directory: Path, files: Mapping[str, File]) -> None:
         fresh = path.with_name(f".{path.name}.new")
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
+        os.fchmod(descriptor, file.mode)  # whatever the umask is
         with os.fdopen(descriptor, "wb") as out:
             out.write(file.content)
         fresh.replace(path)

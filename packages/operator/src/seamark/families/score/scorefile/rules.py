@@ -76,9 +76,8 @@ def one_of(*allowed: str) -> Rule:
     return check
 
 
-def like(expression: str, form: str, longest: int = LONGEST) -> Rule:
+def like(pattern: Pattern, form: str, longest: int = LONGEST) -> Rule:
     """A text of a form, which the message describes."""
-    pattern = Pattern(expression)
 
     def check(value: Any, where: str) -> None:
         text(value, where)

@@ -20,31 +20,47 @@ from seamark.families.score.scorefile.rules import (
     text,
     within,
 )
+from seamark_runtime.untrusted.patterns import Pattern
 
 API_VERSION = "score.dev/v1b1"
-LABEL = r"[a-z0-9][-a-z0-9]*[a-z0-9]"
-WORD = r"[A-Za-z0-9][-A-Za-z0-9]*[A-Za-z0-9]"
+LABEL = Pattern(r"[a-z0-9][-a-z0-9]*[a-z0-9]")
+WORD = Pattern(r"[A-Za-z0-9][-A-Za-z0-9]*[A-Za-z0-9]")
+ID_FORM = Pattern(r"[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*")
+ANNOTATION_FORM = Pattern(
+    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?"
+)
+CPU_FORM = Pattern(r"\d+(m|\.\d+)?")
+MEMORY_FORM = Pattern(r"(0\.\d+|[1-9]\d*(\.\d+)?)(K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
+MODE_FORM = Pattern(r"0?[0-7]{3}")
+BASE64_FORM = Pattern(r"[A-Za-z0-9+/]*={0,2}")
+IMAGE_FORM = Pattern(r"\.|[A-Za-z0-9][\w.:/@+-]*")
+VARIABLE_FORM = Pattern(r"[^=]+")
+
 NAME = like(LABEL, "2 to 63 small letters, digits and dashes, with no dash at its ends", 63)
 TYPE = like(WORD, "2 to 63 letters, digits and dashes, with no dash at its ends", 63)
 ID = like(
-    r"[a-z0-9]+(-+[a-z0-9]+)*(\.[a-z0-9]+(-+[a-z0-9]+)*)*",
+    ID_FORM,
     "small letters, digits, dashes and dots, with no dash or dot at its ends",
     63,
 )
 ANNOTATION = like(
-    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?",
+    ANNOTATION_FORM,
     "a name of letters, digits, '-', '_' and '.', behind a domain and '/' if there is one",
 )
-CPU = like(r"\d+(m|\.\d+)?", "an amount like 500m, 1 or 0.5, in quotes", 32)
+CPU = like(CPU_FORM, "an amount like 500m, 1 or 0.5, in quotes", 32)
 MEMORY = like(
-    r"(0\.\d+|[1-9]\d*(\.\d+)?)(K|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?", "an amount like 128Mi, 64K or 1.5G, in quotes", 32
+    MEMORY_FORM,
+    "an amount like 128Mi, 64K or 1.5G, in quotes",
+    32,
 )
-MODE = like(r"0?[0-7]{3}", 'an octal number in quotes, like "0644"', 4)
-BASE64 = like(r"[A-Za-z0-9+/]*={0,2}", "base64", 3_000_000)
+MODE = like(MODE_FORM, 'an octal number in quotes, like "0644"', 4)
+BASE64 = like(BASE64_FORM, "base64", 3_000_000)
 IMAGE = like(
-    r"\.|[A-Za-z0-9][\w.:/@+-]*", "the name of an image, without blanks and placeholders, or '.' and --image", 1024
+    IMAGE_FORM,
+    "the name of an image, without blanks and placeholders, or '.' and --image",
+    1024,
 )
-VARIABLE = like(r"[^=]+", "a name without '='", 1024)
+VARIABLE = like(VARIABLE_FORM, "a name without '='", 1024)
 PORT = number(1, 65535)
 
 ANNOTATIONS = each(text, ANNOTATION)
