@@ -78,7 +78,8 @@ async def environment_differs(found: Found, workload: str, name: str, expected: 
     for variable, text in expected.env.items():
         if isinstance(text, Match) and (other := text.same_as or text.differs_from):
             await _read_other(found, other)
-        if differs := text_differs(text, variables.get(variable), Known(found.variables)):
+        known = Known(found.variables, found.earlier.get(f"{workload}/{name}/{variable}"))
+        if differs := text_differs(text, variables.get(variable), known):
             yield f"{variable}: {differs}"
 
 

@@ -197,8 +197,10 @@ class Folder:
         return await self._until(step, differs)
 
     async def expected(self, step: str, expect: Expect) -> bool:
+        earlier = dict(self.variables)
+
         async def differs(found: Found) -> AsyncIterator[str]:
-            found.variables = self.variables
+            found.variables, found.earlier = self.variables, earlier
             for name, workload in expect.workloads.items():
                 async for problem in workload_differs(found, name, workload, self.endpoints):
                     yield f"{name}: {problem}"

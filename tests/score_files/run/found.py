@@ -24,6 +24,7 @@ class Found:
     namespace: str
     objects: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)  # by workload/container/VARIABLE
+    earlier: Mapping[str, str] = field(default_factory=dict)  # the same, as it was in the expectation before
 
     def get(self, kind: str, name: str) -> Json | None:
         return self.objects.get(kind, {}).get(name)
