@@ -34,6 +34,11 @@ def filter_edges() -> Iterator[Json]:
         ("/", "/%20?x"),
     ):
         yield {"urlRewrite": {"pathRegex": {"pattern": pattern, "substitution": substitution}}}
+    for action, other in (("allow", "deny"), ("deny", "allow")):
+        yield {"acl": {"defaultAction": action}}
+        ranges = [f"10.{number}.0.0/16" for number in range(128)] + [f"{number}::/16" for number in range(100, 120)]
+        both = [{"cidrs": ["0.0.0.0/0", "10.0.0.0/8"], "action": action}, {"cidrs": ranges, "action": other}]
+        yield {"acl": {"defaultAction": action, "rules": both}}
     for text in EXPRESSIONS:
         for action in ("Allow", "Deny"):
             yield {"rbac": {"action": action, "policy": {"matchExpressions": [text]}}}

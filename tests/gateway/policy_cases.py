@@ -99,6 +99,27 @@ ACCESS = (
         headers={"x-role": "user"},
     ),
     Case(
+        "acl",
+        {"acl": {"defaultAction": "deny"}},
+        {"acl": {"defaultAction": "deny", "rules": [{"name": "here", "cidrs": ["127.0.0.0/8"], "action": "allow"}]}},
+        under=403,
+        over=200,
+    ),
+    Case(
+        "acl-longest",
+        {"acl": {"defaultAction": "allow", "rules": [{"cidrs": ["127.0.0.0/16", "::/0"], "action": "deny"}]}},
+        {"acl": {"defaultAction": "allow", "rules": [{"cidrs": ["127.0.0.1", "10.0.0.0/8"], "action": "allow"}]}},
+        under=403,
+        over=200,
+    ),
+    Case(
+        "acl-merged",
+        {"acl": {"defaultAction": "allow", "rules": [{"cidrs": ["127.0.0.0/16"], "action": "deny"}]}},
+        {"acl": {"defaultAction": "allow", "rules": [{"cidrs": ["127.0.0.0/8"], "action": "allow"}]}},
+        under=403,
+        over=403,
+    ),
+    Case(
         "rbac-deny",
         {"rbac": {"action": "Deny", "policy": {"matchExpressions": ["request.url_path.contains('deny')"]}}},
         {"rbac": {"action": "Deny", "policy": {"matchExpressions": ["request.url_path.endsWith('other')"]}}},

@@ -73,6 +73,18 @@ class ApiKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class Acl:
+    """Ranges of addresses in CIDR notation, and whether they are let in; `allow` is for all others."""
+
+    allow: bool
+    ranges: tuple[tuple[str, bool], ...] = ()
+
+    def merged(self, other: Acl) -> Acl:
+        """With the ranges of another, which comes after it: of the same range the own action holds."""
+        return Acl(self.allow, tuple(sorted((dict(other.ranges) | dict(self.ranges)).items())))
+
+
+@dataclass(frozen=True, slots=True)
 class Compression:
     """By which of gzip, brotli and zstd responses are compressed, and requests decompressed."""
 
@@ -215,4 +227,4 @@ class ExtProc:
 
 Service = AuthService | TokenService | LimitService | ProcessingService
 ServiceFilter = ExtAuth | Jwt | GlobalLimit | ExtProc
-RouteFilter = Csrf | Buffer | Fault | Rbac | BasicAuth | ApiKeys | Compression | ServiceFilter
+RouteFilter = Csrf | Buffer | Fault | Rbac | Acl | BasicAuth | ApiKeys | Compression | ServiceFilter

@@ -8,6 +8,7 @@ import msgspec
 
 from seamark.api.strict import Strict
 from seamark.api.trafficfilters import (
+    Acl,
     ApiKeyAuth,
     BasicAuth,
     Buffer,
@@ -118,6 +119,7 @@ class TrafficPolicySpec(Strict, frozen=True, kw_only=True):
     buffer: Buffer | None = None
     fault_injection: FaultInjection | None = None
     rbac: Rbac | None = None
+    acl: Acl | None = None
     basic_auth: BasicAuth | None = None
     api_key_auth: ApiKeyAuth | None = None
     ext_auth: ExtAuth | None = None

@@ -69,6 +69,19 @@ class Rbac(Strict, frozen=True, kw_only=True):
     policy: MatchExpressions | None = None
 
 
+class AclRule(Strict, frozen=True, kw_only=True):
+    action: str
+    cidrs: tuple[str, ...]
+    name: str = ""
+
+
+class Acl(Strict, frozen=True, kw_only=True):
+    """Ranges of clients' addresses that are let in or kept out; the longest range that has an address decides."""
+
+    default_action: str
+    rules: tuple[AclRule, ...] | None = None
+
+
 class SecretReference(Strict, frozen=True, kw_only=True):
     name: str
     namespace: str | None = None

@@ -66,6 +66,24 @@ BAD: list[tuple[Json, str]] = [
 
 
 BAD += [
+    ({"acl": {}}, "defaultAction"),
+    ({"acl": {"defaultAction": "maybe"}}, "acl.defaultAction: 'maybe' is not supported"),
+    ({"acl": {"defaultAction": "deny", "denyResponse": {}}}, "The field acl.denyResponse is not supported"),
+    ({"acl": {"defaultAction": "deny", "rules": [{"cidrs": [], "action": "deny"}]}}, "acl.rules[0].cidrs: at least"),
+    ({"acl": {"defaultAction": "deny", "rules": [{"cidrs": ["::/0"], "action": ""}]}}, "acl.rules[0].action: "),
+    *(
+        ({"acl": {"defaultAction": "deny", "rules": [{"cidrs": [bad], "action": "deny"}]}}, "acl.rules[0].cidrs[0]: ")
+        for bad in ("10.0.0.1/8", "10.0.0.0/33", "fe80::1%eth0", "10.0.0", "x", "", LONG, "\u0661.0.0.0/8", "010.0.0.1")
+    ),
+    (
+        {
+            "acl": {
+                "defaultAction": "deny",
+                "rules": [{"cidrs": ["::/0"], "action": "deny"}, {"cidrs": ["0::/0"], "action": "allow"}],
+            }
+        },
+        "acl.rules[1].cidrs[0]: ::/0 is allowed and denied",
+    ),
     ({"compression": {}}, "compression: responseCompression or requestDecompression"),
     ({"compression": {"responseCompression": {"libraries": ["Lzma"]}}}, "compression.responseCompression.libraries[0]"),
     (
@@ -341,4 +359,5 @@ GOOD: list[Json] = [
     keys(),
     rbac("request.method == 'GET'"),
     {"compression": {"responseCompression": {}}},
+    {"acl": {"defaultAction": "deny"}},
 ]

@@ -20,6 +20,7 @@ from seamark.families.gateway.translation.state import AppliedPolicy
 from seamark.families.gateway.translation.trafficpolicies import merge_traffic_policies
 from seamark.families.gateway.values.limits import Unsupported
 from seamark.gatewayapi.listeners import ListenerId
+from seamark_edge.dataplane.filters import Acl
 from seamark_edge.dataplane.model import Retry
 from seamark_runtime.api.meta import Key
 from tests.unit.operator.families.gateway.given import LISTENER, given, origin, route
@@ -146,6 +147,19 @@ def test_a_policy_that_names_a_section_which_does_not_exist_is_not_attached_and_
     applied, reasons = effect(lost)
     assert applied.timeout is None
     assert reasons == {"lost": "Accepted/Valid Attached/TargetNotFound"}
+
+
+def test_lists_of_addresses_are_merged_and_one_that_can_not_be_read_closes_whatever_others_have() -> None:
+    """Policies rule 28."""
+    denied = {"defaultAction": "deny", "rules": [{"cidrs": ["10.0.0.0/8", "::/0"], "action": "deny"}]}
+    allowed = {"defaultAction": "allow", "rules": [{"cidrs": ["10.0.0.0/8"], "action": "allow"}]}
+    whole = policy("gateway", ("Gateway", "gateway", ""), acl=denied)
+    own = policy("route", ("HTTPRoute", "a", ""), acl=allowed)
+    applied, reasons = effect(whole, own)
+    assert applied.extras.filters == (Acl(allow=True, ranges=(("10.0.0.0/8", True), ("::/0", False))),)
+    assert reasons == {"gateway": "Accepted/Valid Attached/Merged", "route": "Accepted/Valid Attached/Merged"}
+    broken = replace(whole, parts=(), problem="no", guards=frozenset({"acl"}))
+    assert effect(broken, own)[0].unresolved
 
 
 def messages(*policies: TrafficPolicyView) -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from seamark_edge.dataplane.envoyfilters import (
+    acl,
     apikeys,
     basicauth,
     buffer,
@@ -27,6 +28,7 @@ from seamark_edge.dataplane.envoyfilters import (
     rbac,
 )
 from seamark_edge.dataplane.filters import (
+    Acl,
     ApiKeys,
     BasicAuth,
     Buffer,
@@ -45,7 +47,7 @@ from seamark_edge.dataplane.filters import (
 
 Modules = dict[type[RouteFilter], Any]
 
-BEFORE: Modules = {Fault: fault, Compression: compression}  # before CORS
+BEFORE: Modules = {Fault: fault, Acl: acl, Compression: compression}  # before CORS
 # before rate limits
 ACCESS: Modules = {Jwt: jwt, BasicAuth: basicauth, ApiKeys: apikeys, ExtAuth: extauth, Rbac: rbac, ExtProc: extproc}
 AFTER: Modules = {GlobalLimit: globallimit, Csrf: csrf, Buffer: buffer}

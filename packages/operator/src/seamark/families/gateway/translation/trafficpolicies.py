@@ -13,7 +13,7 @@ from typing import Any
 from seamark.families.gateway.model.gateways import GatewayView
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute, Rule
-from seamark.families.gateway.rules.features.table import FILTER_PARTS
+from seamark.families.gateway.rules.features.table import FILTER_PARTS, MERGED
 from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.policyuse import PolicyUse, conditions
 from seamark.families.gateway.translation.state import AppliedPolicy
@@ -94,10 +94,14 @@ def applied(
                 use.effective.add(name)
                 sources[policy] = None
                 owners[name] = policy
+            elif name in MERGED and owners.get(name) is not policy:
+                chosen[name] = value if chosen[name] is None else chosen[name].merged(value)
+                use.effective.add(name)
+                sources[policy] = None
             elif name in owners:
                 use.replaced.setdefault(name, set()).add(owners[name])
         for name in policy.guards if policy.problem else ():
-            blocked = blocked or name not in chosen
+            blocked = blocked or name not in chosen or (name in MERGED and name not in dict(policy.parts))
             chosen.setdefault(name, None)
     for policy in sources if len(sources) > 1 else ():
         uses[policy].beside.update(other for other in sources if other is not policy)

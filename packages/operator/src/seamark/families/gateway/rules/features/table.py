@@ -13,6 +13,7 @@ import msgspec
 
 from seamark.api.kgateway import TrafficPolicySpec
 from seamark.families.gateway.rules.features import (
+    acl,
     apikeys,
     basicauth,
     buffer,
@@ -38,6 +39,7 @@ class Feature(NamedTuple):
 
 FEATURES = (
     Feature("faultInjection", "fault_injection", fault.read),
+    Feature("acl", "acl", acl.read),
     Feature("compression", "compression", compression.read),
     Feature("jwtAuth", "jwt_auth", jwtauth.read),
     Feature("basicAuth", "basic_auth", basicauth.read),
@@ -49,6 +51,7 @@ FEATURES = (
     Feature("buffer", "buffer", buffer.read),
 )
 GLOBAL_LIMIT = "global_limit"
+MERGED = frozenset(("acl",))  # a less specific policy adds to these; all others are taken whole
 FILTER_PARTS = (*(feature.part for feature in FEATURES), GLOBAL_LIMIT)
 
 
