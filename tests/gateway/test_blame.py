@@ -196,7 +196,9 @@ def test_a_certificate_that_envoy_refuses_takes_its_listener_out_alone(monkeypat
         async with Load(scene) as load:
             scene.edit(Gateway, "gateway", {"spec": {"listeners": [plain, secure]}})
             await scene.until(lambda: listener_of(scene, "https").get("status") == "False", "the listener is told")
-            assert "Secret default/cert" in listener_of(scene, "https")["message"]
+            await scene.until(
+                lambda: "Secret default/cert" in listener_of(scene, "https").get("message", ""), "the Secret is named"
+            )
             await scene.until(lambda: listener_of(scene, "http").get("status") == "True", "the other one is served")
             mended = {"data": {"tls.crt": b64(good.chain), "tls.key": b64(good.key)}}
             scene.edit(Secret, "cert", mended)
