@@ -48,12 +48,15 @@ class Selector:
 
 
 def _requirement(text: str) -> Requirement:
-    if found := SET.fullmatch(text):
-        listed = frozenset(value.strip() for value in (found[3] or "").split(","))
-        return Requirement(found[1] or "", listed, negated=found[2] == "notin")
-    if found := EQUALITY.fullmatch(text):
-        return Requirement(found[1] or "", frozenset((found[3] or "",)), negated=found[2] == "!=")
-    if found := EXISTENCE.fullmatch(text):
+    """Only a set has parentheses, and only an equality '=': one pattern is tried."""
+    if "(" in text:
+        if found := SET.fullmatch(text):
+            listed = frozenset(value.strip() for value in (found[3] or "").split(","))
+            return Requirement(found[1] or "", listed, negated=found[2] == "notin")
+    elif "=" in text:
+        if found := EQUALITY.fullmatch(text):
+            return Requirement(found[1] or "", frozenset((found[3] or "",)), negated=found[2] == "!=")
+    elif found := EXISTENCE.fullmatch(text):
         return Requirement(found[2] or "", negated=bool(found[1]))
     raise InvalidSelector(f"{text[:80]!r} is not a requirement such as a=b, a!=b, a in (b,c), a notin (b), a or !a")
 
