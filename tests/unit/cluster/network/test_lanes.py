@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from seamark_cluster.network import lanes
-from seamark_cluster.network.lanes import Lane, claim
+from seamark_cluster.network.lanes import Lane, claim, claim_gateways
 from seamark_cluster.real.ports import Ports
 from seamark_runtime.errors import UserError
 
@@ -42,3 +42,10 @@ def test_an_exhausted_range_is_reported(held: ExitStack) -> None:
     assert len({claimed(held).services for _ in range(lanes.LANES)}) == lanes.LANES
     with pytest.raises(UserError, match="end one of them"):
         claim()
+
+
+def test_gateways_of_two_clusters_have_ranges_of_their_own(held: ExitStack) -> None:
+    first, second = (held.enter_context(closing(claim_gateways())) for _ in range(2))
+    assert first.addresses != second.addresses
+    first.close()
+    assert held.enter_context(closing(claim_gateways())) == first

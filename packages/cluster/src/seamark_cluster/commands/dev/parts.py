@@ -12,6 +12,7 @@ from typing import Any
 
 from seamark_cluster.commands.dev.examples import EDGE, ENVOY, NAMES
 from seamark_cluster.commands.dev.programs import manifests
+from seamark_cluster.network.lanes import GatewayRange, claim_gateways
 from seamark_cluster.real.ports import free
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.edge.settings import EdgeSettings
@@ -24,6 +25,7 @@ NAME_PORTS = range(10053, 10153)
 EDGE_PORTS = {"agent_port": range(4443, 4543), "api_port": range(4040, 4140), "ingress_port": range(4600, 4700)}
 FIRST_PUBLIC, FIRST_BOUND, EACH = 20000, 26000, 100  # ports: each further edge on this machine uses the next hundred
 DNS_ADDRESS, DNS_ZONES = "SEAMARK_DNS_MEMORY_ADDRESS", "SEAMARK_DNS_ZONES"
+GATEWAY_ADDRESSES = "SEAMARK_GATEWAY_ADDRESSES"
 
 
 def first_free(host: str, ports: range) -> int:
@@ -39,6 +41,7 @@ class Parts:
         self.names = ""
         self._warn = warn
         self._edge: Edge | None = None
+        self._gateways: GatewayRange | None = None
         self._number = 0
 
     def serve_names(self) -> None:
@@ -78,8 +81,11 @@ class Parts:
             trouble = error.message
         if trouble:
             self._warn(f"no gateways: {trouble}")
-        else:
-            self.have.add(ENVOY)
+            return
+        self.have.add(ENVOY)
+        if GATEWAY_ADDRESSES not in os.environ:
+            self._gateways = claim_gateways()
+            set_variables({GATEWAY_ADDRESSES: self._gateways.addresses})
 
     async def start_edge(self, node: str, folder: Path) -> None:
         """Runs an edge in this process and sets the settings that refer to it."""
@@ -147,6 +153,8 @@ class Parts:
         if self._edge is not None:
             await self._edge.stop()
             self._edge = None
+        if self._gateways is not None:
+            self._gateways.close()
 
 
 def edge_settings_of_families(settings: EdgeSettings, number: int) -> dict[str, str]:
