@@ -71,7 +71,7 @@ def test_all_stages_run_in_order(tmp_path: Path, asked: list[Sequence[str]], cap
 def test_budgets_add_up_to_what_is_promised() -> None:
     declared = tomllib.loads((setup.ROOT / "tools" / "stages.toml").read_text())
     warm = sum(stage["budget"] for stage in declared["stage"])
-    assert warm <= 49
+    assert warm <= 53
     assert warm + declared["setup"]["budget"] <= 75, "from nothing"
 
 
