@@ -91,7 +91,7 @@ def test_a_deleted_namespace_leaves_nothing(machine: Machine) -> None:
 
 def test_an_unknown_image_is_told_where_the_user_looks(machine: Machine) -> None:
     space = machine.namespace("unknown")
-    machine.apply(a_pod("nginx", {"image": "nginx:1.27"}), namespace=space)
+    machine.apply(a_pod("nginx", {"image": "example.org/web:1.27"}), namespace=space)
 
     def waiting() -> dict[str, str]:
         status = machine.pod(space, "nginx").get("status", {}).get("containerStatuses")
@@ -99,7 +99,7 @@ def test_an_unknown_image_is_told_where_the_user_looks(machine: Machine) -> None
         return found
 
     eventually(lambda: waiting().get("reason") == "ErrImagePull", "ErrImagePull is said")
-    assert 'image "nginx:1.27" is not in this node\'s table of images' in waiting()["message"]
+    assert 'image "example.org/web:1.27" is not in this node\'s table of images' in waiting()["message"]
     eventually(lambda: waiting().get("reason") == "ImagePullBackOff", "ImagePullBackOff is said")
     machine.plane.kubectl("delete", "pod", "-n", space, "nginx", "--timeout=10s")
 

@@ -172,7 +172,7 @@ def test_a_recreated_workload_of_the_same_name_inherits_nothing(cluster: Cluster
             "containers.main.files: 1048576 bytes",
         ),
     ],
-    ids=["a profile", "a type", "a placeholder", "a circle", "a megabyte"],
+    ids=["a profile", "a placeholder", "a circle", "a megabyte"],
 )
 def test_what_can_not_be_is_told_at_once(cluster: Cluster, spec: dict[str, Any], words: str) -> None:
     cluster.apply(**spec)

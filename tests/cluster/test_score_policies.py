@@ -41,6 +41,14 @@ def uid_of(cluster: Kubernetes) -> str:
     return str(cluster.object(VOLUME).get("metadata", {}).get("uid", ""))
 
 
+def pods_are_made(cluster: Kubernetes) -> bool:
+    """Whether the Deployment has made the pods of its present template."""
+    rollout = cluster.object(ROLLOUT)
+    status = rollout.get("status", {})
+    current = status.get("observedGeneration") == rollout["metadata"]["generation"]
+    return bool(current and status.get("updatedReplicas", 0) >= rollout["spec"].get("replicas", 1))
+
+
 def standing(cluster: Kubernetes) -> str:
     """The uid of the volume's claim, if nothing is about to delete it."""
     metadata = cluster.object(VOLUME).get("metadata", {})
@@ -92,6 +100,7 @@ def test_a_volume_outlives_its_resource(cluster: Kubernetes, policy: str) -> Non
     uid = with_volume(cluster, policy)
     cluster.edit({"spec": {"containers": PLAIN, "resources": None}})
     cluster.until(lambda: len(cluster.object(ROLLOUT)["spec"]["template"]["spec"].get("volumes") or ()) == 0, "no use")
+    cluster.until(lambda: pods_are_made(cluster), "the pods of the new template")
     cluster.pods_are("True")
     cluster.until_condition("Ready", "True")
     assert standing(cluster) == uid

@@ -20,7 +20,7 @@ from seamark.families.score.model.runtime import MANAGER, NAMESPACE_LABEL, WORKL
 from seamark_cluster.real.plane import ControlPlane
 from seamark_runtime import events
 from seamark_runtime.api.crd import CRD
-from seamark_runtime.api.gateway import Gateway, HTTPRoute, ReferenceGrant
+from seamark_runtime.api.gateway import Gateway, HTTPRoute, ListenerSet, ReferenceGrant
 from tests.cluster.hardship import hard_running
 from tests.cluster.requests import install, request
 from tests.cluster.rights import refused, used
@@ -35,13 +35,14 @@ spec:
   provisioners: [{type: greeting, values: {word: "%s {{.params.who}}"}}]
 """
 APPROVED = {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/3328"}
+GATEWAY_API = (Gateway, HTTPRoute, ListenerSet, ReferenceGrant)
 
 
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """One of its own: its audit log is about this alone."""
     with ControlPlane() as plane:
-        gateway_api = (CRD(kind=kind, annotations=APPROVED) for kind in (Gateway, HTTPRoute, ReferenceGrant))
+        gateway_api = (CRD(kind=kind, annotations=APPROVED) for kind in GATEWAY_API)
         for crd in (*CRDS, *gateway_api, DNS_ENDPOINT):
             install(plane, crd)
         assert request(plane, "POST", "/api/v1/namespaces", {"metadata": {"name": SYSTEM}}).code == 201

@@ -14,7 +14,6 @@ def spare_program() -> None:
 
     The collector would look at the whole program again and again, and hold the loop for 20 to 100 ms each time.
     """
-    gc.collect()
     gc.freeze()
 
 

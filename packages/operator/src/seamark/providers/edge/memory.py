@@ -17,7 +17,7 @@ from seamark.providers.edge.objectcache import Freshness
 from seamark.providers.edge.policies import policy_refusal
 from seamark.providers.edge.remote import RemoteEdge
 from seamark_edge.model import Capabilities, Fields
-from seamark_edge.urls import place
+from seamark_edge.urls import Place, readable
 from seamark_edge.wire.expressions import FILTER, SELECTOR, ExpressionError, compiled, holds
 from seamark_runtime.errors import Exists, Gone, Refused, Uncertain
 
@@ -178,8 +178,11 @@ class MemoryCalls:
 
 
 def _place(url: str) -> dict[str, Any]:
-    """What an edge says about the place of an endpoint: expressions may ask for any of it."""
-    found = place(url)
+    """What an edge reports about the place of an endpoint: expressions may refer to any of it.
+
+    An edge may hold endpoints that are none to us; of those it reports the scheme alone.
+    """
+    found = readable(url) or Place(url.partition("://")[0], "", 0)
     return {
         "type": "cloud",
         "public_url": url,

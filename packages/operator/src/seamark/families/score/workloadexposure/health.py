@@ -42,6 +42,8 @@ WAITING = {
     "RunContainerError": "it can't be started",
 }
 
+OLD_REPLICAS = "The replicas of the present template are not all available; those of the one before are"
+
 
 def conditions(seen: Seen, exposures: tuple[Exposure, ...], names: Names) -> tuple[Condition, ...]:
     rollout = _rolled_out(seen, exposures, names) if rendered_for(seen) else _not_rendered(seen)
@@ -111,7 +113,7 @@ def _availability(seen: Seen) -> str:
     """Without numbers: they change with every Pod, and each changed message is a write."""
     running, wanted = replicas(seen)
     if running >= wanted:
-        return "All replicas are available"
+        return OLD_REPLICAS if rolling_out(seen) else "All replicas are available"
     message = "Not all replicas are available" if running else "No replica is available"
     return f"{message}: {why}" if (why := _why(seen)) else message
 
