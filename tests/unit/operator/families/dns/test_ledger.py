@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,11 +22,12 @@ from tests.answering import SERVED
 from tests.unit.operator.families.dns.zones import ZONE, claim, content, described, owned, record, ref, rules, subject
 
 CRD = frozenset(("crd",))
-WHO = st.sampled_from(["a", "b", "other/c"])
+WHO = st.sampled_from(["a", "b", "other/c", "third/d"])
 TEXTS = [
     *("www A 192.0.2.1", "www A 192.0.2.1,192.0.2.2", "www CNAME x.test", "www AAAA 2001:db8::1", "api A 192.0.2.3"),
     *("*.w A 192.0.2.4", "p.w A 192.0.2.5", "*.q.w A 192.0.2.6", "r.q.w CNAME x.test"),  # wildcards, names below them
     *("a-api CNAME x.test", "a-api TXT hello", "own-a-api NS x.test"),  # names of ownership records
+    *("_x.w TXT hello", "_x.q.w A 192.0.2.8", "*._x.w A 192.0.2.9", "* A 192.0.2.1"),  # names about others
     *("w NS x.test", "q.w NS x.test", "w DNAME y.test", "w A 192.0.2.7"),  # cuts above other names
 ]
 TEXT = st.sampled_from(TEXTS)
@@ -44,10 +47,14 @@ def subjects(draw: st.DrawFn) -> tuple[str, Subject | None]:
     who = draw(WHO)
     kind = draw(st.sampled_from(["desires", "deleting", "hidden", "unsettled", "problem", "gone"]))
     texts = draw(st.lists(TEXT, max_size=2, unique=True))
+    created = draw(st.sampled_from(["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"]))
     if kind == "gone" or not texts:
         return who, None
     claims = [
-        claim(who, text, index=number, ttl=draw(st.sampled_from([0, 60])), settled=kind != "unsettled")
+        replace(
+            claim(who, text, index=number, ttl=draw(st.sampled_from([0, 60])), settled=kind != "unsettled"),
+            created=created,
+        )
         for number, text in enumerate(texts)
     ]
     made = subject(*claims, deleting=kind == "deleting", hidden=kind == "hidden", settled=kind != "unsettled")

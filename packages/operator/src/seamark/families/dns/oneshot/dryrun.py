@@ -12,7 +12,7 @@ from seamark.api.dnssources import AddressedNode
 from seamark.families.dns.model.indexes import SpecReader
 from seamark.families.dns.model.responses import Responses
 from seamark.families.dns.model.rules import Rules
-from seamark.families.dns.planning.subject import Subject, claims_of
+from seamark.families.dns.planning.subject import Subject
 from seamark.families.dns.planning.zoneplan import ZonePlan
 from seamark.families.dns.sources.kinds import SOURCES, AddressSources
 from seamark.families.dns.sources.parents import parent_of
@@ -122,4 +122,5 @@ def _named(subject: Subject, index: int) -> tuple[str, str]:
 
 
 def _settled(subject: Subject) -> Subject:
-    return replace(subject, settled=True, claims=claims_of(subject.ref, subject.desired, settled=True))
+    claims = {zone: tuple(replace(claim, settled=True) for claim in found) for zone, found in subject.claims.items()}
+    return replace(subject, settled=True, claims=claims)

@@ -9,8 +9,10 @@ from seamark.families.dns.model.entries import Ref
 from seamark.families.dns.model.responses import Adjusted
 from seamark.families.dns.model.rules import Rules
 from seamark.families.dns.planning.registry import Owned
+from seamark.families.dns.planning.relation import Effect
 from seamark.providers.dns.model import Change, Record, Slot
 
+Precedence = tuple[bool, str, int, Ref]
 EXCLUSIVE = frozenset(("CNAME", "NS", "TXT"))  # what can't be at the name of an ownership record
 
 
@@ -19,6 +21,7 @@ class Claim:
     """A record that an object desires. One that is not `settled` must not be acted on yet, but keeps what is there.
 
     `refused`: an earlier run of the operator has refused it, by the object's status when it was first read.
+    `created`: when the object was created. Unlike the other marks of age, no editor of the object can change it.
     """
 
     ref: Ref
@@ -27,6 +30,7 @@ class Claim:
     labels: tuple[tuple[str, str], ...] = ()
     settled: bool = True
     refused: bool = False
+    created: str = ""
 
     @property
     def id(self) -> tuple[Ref, int]:
@@ -87,11 +91,21 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class AtName:
+    """What is at a name: claims without those that wait, and the namespace that has released it lately."""
+
+    records: tuple[Record, ...]
+    owned: Owned
+    claims: Sequence[Claim]
+    released_by: str | None = None
+    ownership_record: bool = False  # there is the ownership record of another record
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """All that decides about a name: what is there, its owners, the claims to it, and what is left as it is.
 
-    - `kept_for`: the namespace whose wildcard answers for this name, which is not served yet.
-    - `host_of`: the namespace that has the host which this name, with service labels, is about.
+    - `effects`: by namespace, how its claims would affect a name of another namespace.
     - `cut`: the nearest one above this name, which is not served yet.
     - `hidden`: the namespaces whose names a cut at this name would hide; "" for records that are not ours.
     - `waiting`: claims that get nothing before the name has been free for a while.
@@ -106,8 +120,7 @@ class Name:
     claims: Sequence[Claim]
     held: frozenset[Slot] = frozenset()
     adjusted: Adjusted | None = None  # None where the provider takes records as they are
-    kept_for: str | None = None
-    host_of: str | None = None
+    effects: Mapping[str, Effect] = field(default_factory=dict)
     cut: Cut | None = None
     hidden: frozenset[str] = frozenset()
     waiting: frozenset[tuple[Ref, int]] = frozenset()
@@ -137,9 +150,9 @@ def holders(owned: Owned, rules: Rules) -> set[str]:
     return {ref.namespace for ref in refs if ref is not None}
 
 
-def precedence(claim: Claim, held: Container[str]) -> tuple[bool, int, Ref]:
-    """Between namespaces: the one with records there, else fewer targets, else the order of names."""
-    return claim.ref.namespace not in held, len(claim.record.targets), claim.ref
+def precedence(claim: Claim, held: Container[str]) -> Precedence:
+    """Between namespaces: the one with records there, else the older object, fewer targets, the order of names."""
+    return claim.ref.namespace not in held, claim.created, len(claim.record.targets), claim.ref
 
 
 KINDS = {

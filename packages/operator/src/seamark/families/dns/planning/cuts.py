@@ -5,19 +5,17 @@
 - The first keeps it. A cut that is served counts before names that are only claimed, and a claimed name before a
   cut that is not served yet. Where both are served, the cut goes: it hides the names, and they do nothing to it.
 - A name or a cut that was released lately counts as served: it may be replaced.
-- Claims that a wildcard of another namespace keeps out do not count.
+- Claims that are refused because of a name of another namespace do not count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from seamark.families.dns.model.desired import CUTS
 from seamark.families.dns.model.rules import Rules
-from seamark.families.dns.planning.claims import Claim, Cut, holders, precedence
-from seamark.families.dns.planning.registry import Owned
-from seamark.providers.dns.model import Record
+from seamark.families.dns.planning.claims import AtName, Cut, holders, precedence
 
 FOREIGN = ""  # in place of a namespace: records that are not ours
 
@@ -29,17 +27,6 @@ class Tenant:
     namespace: str
     served: bool
     cut: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AtName:
-    """What is at a name: claims without those that wait, and the namespace that has released it lately."""
-
-    records: tuple[Record, ...]
-    owned: Owned
-    claims: Sequence[Claim]
-    released_by: str | None = None
-    ownership_record: bool = False  # there is the ownership record of another record
 
 
 class Cuts:
@@ -81,16 +68,17 @@ class Cuts:
                 return Cut(tenant.cut, tenant.namespace)
         return None
 
-    def hidden(self, name: str, kept_for: Callable[[str], str | None]) -> frozenset[str]:
-        """The namespaces whose names a cut at this name would hide. `kept_for`: by the wildcards above a name."""
+    def hidden(self, name: str, holder: Callable[[str], str | None]) -> frozenset[str]:
+        """The namespaces whose names a cut at this name would hide. `holder`: the namespace that has a name."""
         tenant, found = self._tenants.get(name), set[str]()
         stands = tenant is not None and bool(tenant.cut)
         for below in self._below.get(name, ()):
             other = self._tenants[below]
             if stands and (not other.served or other.namespace == FOREIGN):
                 continue
-            if other.namespace not in found and (other.served or kept_for(below) in (None, other.namespace)):
-                found.add(other.namespace)
+            namespace = other.namespace if other.served else holder(below)
+            if namespace is not None:
+                found.add(namespace)
         return frozenset(found)
 
     def _tenant(self, name: str, found: AtName) -> Tenant | None:

@@ -1,6 +1,7 @@
 """Which claims to a name are granted: those of the one namespace that may have it. Pure.
 
-- A name belongs to one namespace: that of the records there, else that of the wildcard above it, else of the first.
+- A name belongs to one namespace: that of the records there, else that of the older object.
+- No claim is granted that may affect a name of another namespace (`nameholders.py`).
 - Nothing that is below the cut of another namespace is granted, and no cut that hides names of another.
 - Claims that wait for a name which was released lately get nothing.
 """
@@ -45,14 +46,11 @@ class Granting:
         return [claim for claim in claims if first is not None and claim.ref.namespace == first.namespace]
 
     def _not_covered(self, claims: Sequence[Claim]) -> Sequence[Claim]:
-        """A name that would take answers away from another namespace's wildcard or cut, or that is about its host, is
-        that namespace's."""
-        kept_for, cut, host_of = self._name.kept_for, self._name.cut, self._name.host_of
+        """Without claims that affect a name of another namespace, or that are below its cut."""
+        cut = self._name.cut
         for claim in claims:
-            if host_of is not None and claim.ref.namespace != host_of:
-                self._refuse(claim, f"{claim.record} is about a name of another namespace")
-            elif host_of is None and kept_for is not None and claim.ref.namespace != kept_for:
-                self._refuse(claim, f"{claim.record} is below a wildcard record of another namespace")
+            if (effect := self._name.effects.get(claim.ref.namespace)) is not None:
+                self._refuse(claim, f"{claim.record} {effect.value}")
             elif cut is not None and claim.ref.namespace != cut.namespace:
                 reason = f"is below the {cut.type} record of another namespace, which hides it"
                 self._refuse(claim, f"{claim.record} {reason}")

@@ -6,7 +6,8 @@
 - A record that is there and not ours is left alone, and so is what is beside it that a CNAME would need gone.
 - A record of ours without a claim is deleted, if the policy allows it and its source is one of those that are read:
   what a filter, a failing source or a half-made object hides is held, not deleted.
-- A name belongs to one namespace: that of the records there, else that of the wildcard above it, else of the first.
+- A name belongs to one namespace: that of the records there, else that of the older object. No claim is granted
+  that may affect a name of another namespace.
   Claims that wait for a name which was released lately get nothing; what stands there goes as if they did not exist.
 - The name of an ownership record is for that record alone.
 - Claims that are served together fit in one message; later ones are refused.

@@ -46,11 +46,12 @@ class Subject:
 
 
 def claims_of(
-    ref: Ref, desired: DesiredRecords, *, settled: bool, refused: frozenset[Slot] = frozenset()
+    ref: Ref, desired: DesiredRecords, created: str, *, settled: bool, refused: frozenset[Slot] = frozenset()
 ) -> Mapping[str, tuple[Claim, ...]]:
     """By zone."""
     found: dict[str, list[Claim]] = {}
     for record in desired.records:
-        claim = Claim(ref, record.index, record.record, record.labels, settled, record.record.slot in refused)
+        before = record.record.slot in refused
+        claim = Claim(ref, record.index, record.record, record.labels, settled, before, created)
         found.setdefault(record.zone, []).append(claim)
     return {zone: tuple(claims) for zone, claims in found.items()}

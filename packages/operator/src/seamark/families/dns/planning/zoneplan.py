@@ -11,16 +11,16 @@ from seamark.families.dns.model.desired import CUTS
 from seamark.families.dns.model.entries import CRD, Ref
 from seamark.families.dns.model.responses import Adjusted
 from seamark.families.dns.model.rules import Rules
-from seamark.families.dns.planning.claims import Claim, Name, NamePlan, ObjectClaims
-from seamark.families.dns.planning.cuts import AtName, Cuts
+from seamark.families.dns.planning.claims import AtName, Claim, Name, NamePlan, ObjectClaims
+from seamark.families.dns.planning.cuts import Cuts
 from seamark.families.dns.planning.dependents import Dependents
 from seamark.families.dns.planning.forms import ALIASED
+from seamark.families.dns.planning.nameholders import NameHolders
 from seamark.families.dns.planning.orphans import Orphans
 from seamark.families.dns.planning.ownershipnames import OwnershipNames
 from seamark.families.dns.planning.plan import Planner
 from seamark.families.dns.planning.registry import Owned, Ownership, Registry
 from seamark.families.dns.planning.tenancy import Tenancy
-from seamark.families.dns.planning.wildcards import Wildcards, is_wildcard, service_host
 from seamark.providers.dns.model import Change, Content, Record, Slot
 
 NOTHING = NamePlan()
@@ -45,7 +45,7 @@ class ZonePlan:
         self._rules = rules
         self.registry = Registry(rules)
         self._planner = Planner(rules, self.registry)
-        self._wildcards = Wildcards(zone, rules)
+        self._holders = NameHolders(zone, rules, self._at_taken)
         self._ownership_names = OwnershipNames(rules, self.registry)
         self._tenancy = Tenancy(rules)
         self._cuts = Cuts(zone, rules)
@@ -111,9 +111,9 @@ class ZonePlan:
             if (given_up := self._note_holder(name)) is not None:
                 touched[given_up] = None
         touched.update(dict.fromkeys(filter(None, map(self._ownership_names.other_owner, list(touched)))))
+        touched.update(self._holders.note(list(touched)))
         for name in list(touched):
-            if not is_wildcard(name) or self._note_wildcard(name):
-                touched.update(dict.fromkeys(self._dependents.planned_by(name)))
+            touched.update(dict.fromkeys(self._dependents.planned_by(name)))
         for name in list(touched) if self._cuts.active else ():
             touched.update(dict.fromkeys(self._cuts.note(name, self._at_name(name))))
         for name in touched:
@@ -222,24 +222,6 @@ class ZonePlan:
 
     # ---- what is to be done
 
-    def _note_wildcard(self, name: str) -> bool:
-        """Whether the names below it have to be planned anew."""
-        found = self._at_name(name)
-        return self._wildcards.note(name, found.records, found.owned, found.claims, found.released_by)
-
-    def _host(self, name: str) -> tuple[str, ...]:
-        """The host that a name with service labels is about."""
-        host = service_host(name, self._zone)
-        return (host,) if host else ()
-
-    def _namespace_of_host(self, name: str) -> str | None:
-        """The namespace that has the host which a name with service labels is about."""
-        for host in self._host(name):
-            found = self._at_name(host)
-            at_host = self._wildcards.at(found.records, found.owned, found.claims, found.released_by)
-            return next(iter(at_host.namespaces), None)
-        return None
-
     def _at_name(self, name: str) -> AtName:
         owned = self.registry.at(name)
         return AtName(
@@ -250,6 +232,12 @@ class ZonePlan:
             self.registry.has_ownership_record(name),
         )
 
+    def _at_taken(self, name: str) -> AtName | None:
+        """None at once where there are no claims, no records of ours and no hold."""
+        if name in self._claims or self.registry.at(name) or self._tenancy.kept_for(name) is not None:
+            return self._at_name(name)
+        return None
+
     def _note_holder(self, name: str) -> str | None:
         """Notes which namespace has the name by its claims and records; a name whose hold was given up for it."""
         owned = self.registry.at(name)
@@ -259,6 +247,11 @@ class ZonePlan:
 
     def _claims_at(self, name: str) -> list[Claim]:
         return [claim for claims in self._claims.get(name, {}).values() for claim in claims]
+
+    def _counted(self, name: str) -> list[Claim]:
+        """The claims at a name that count for other names: a refused one reserves nothing."""
+        holder = self._holders.namespace(name)
+        return [each for each in self._claims_at(name) if self._rules.shared_names or each.ref.namespace == holder]
 
     def _drop(self, name: str) -> None:
         self._dependents.forget(name)
@@ -295,13 +288,13 @@ class ZonePlan:
         """What decides about a name, at other names too: it is planned anew when that changes."""
         records, ownership_names = content.at(name), self._ownership_names.of(name, claims)
         about = self._ownership_names.about(name, claims)
-        covered = not (self._rules.shared_names or records or owned or self._tenancy.kept_for(name))
+        others = records and not self.registry.has_ownership_record(name)
+        covered = not (self._rules.shared_names or others or owned or self._tenancy.kept_for(name))
         delegates = self._cuts.active and any(claim.record.type in CUTS for claim in claims)
         entitled = {claim.id for claim in self._tenancy.entitled(name, claims, owned)}
         other = self._ownership_names.other_owner(name)
-        above = (*self._wildcards.above(name), *self._host(name)) if covered and claims else ()
         self._dependents.note(
-            name, (*ownership_names.values(), *((about[0],) if about else ()), *above, *((other,) if other else ()))
+            name, (*ownership_names.values(), *((about[0],) if about else ()), *((other,) if other else ()))
         )
         found = {type_: self._ownership_names.in_the_way(at, content) for type_, at in ownership_names.items()}
         return Name(
@@ -311,15 +304,14 @@ class ZonePlan:
             claims,
             held=self._kept(owned),
             adjusted=self.adjusted,
-            kept_for=self._wildcards.namespace(name) if covered else None,
-            host_of=self._namespace_of_host(name) if covered else None,
+            effects=self._holders.refusals(name),
             cut=self._cuts.above(name) if covered else None,
-            hidden=self._cuts.hidden(name, self._wildcards.namespace) if delegates else frozenset(),
+            hidden=self._cuts.hidden(name, self._holders.namespace) if delegates else frozenset(),
             waiting=frozenset(claim.id for claim in claims if claim.id not in entitled),
-            reserved=self._ownership_names.reserved(about, self._claims_at(about[0]) if about else ()),
+            reserved=self._ownership_names.reserved(about, self._counted(about[0]) if about else ()),
             in_the_way={type_: record for type_, record in found.items() if record is not None},
             other_owner=other,
-            shared=self._ownership_names.shared(name, other, self._claims_at(other) if other else ()),
+            shared=self._ownership_names.shared(name, other, self._counted(other) if other else ()),
         )
 
     def _owned(self, name: str, content: Content) -> Owned:

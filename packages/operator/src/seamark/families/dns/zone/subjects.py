@@ -59,7 +59,8 @@ class EndpointSubjects:
         known = self._claims.get(endpoint.key)
         if known is None or known[0] is not desired or known[1] is not settled:
             refused = self._refused.setdefault(endpoint.key, refused_before(endpoint, desired))
-            known = (desired, settled, claims_of(ref, desired, settled=settled, refused=refused))
+            created = endpoint.metadata.creation_timestamp or ""
+            known = (desired, settled, claims_of(ref, desired, created, settled=settled, refused=refused))
             self._claims[endpoint.key] = known
         return known[2]
 
@@ -87,6 +88,6 @@ def other_subject(source: SourceKind, obj: Any, addresses: AddressSources, rules
         uid=obj.metadata.uid,
         generation=obj.metadata.generation,
         desired=desired,
-        claims=claims_of(ref, desired, settled=True),
+        claims=claims_of(ref, desired, obj.metadata.creation_timestamp or "", settled=True),
         hidden=hidden(obj, rules) or desired == DesiredRecords(),  # without an address, its records stay as they are
     )
