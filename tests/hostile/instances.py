@@ -256,6 +256,13 @@ def known(canary_gateway: str) -> list[Case]:
             records("A", "192.0.2.6", name=f"_acme-challenge.shop.{ZONE}"),
             forbidden=True,
         ),
+        instance(
+            "wildcard-below-canary",
+            DNS,
+            "DNSEndpoint",
+            records("A", "192.0.2.6", name=f"*.shop.{ZONE}"),
+            forbidden=True,
+        ),
         instance("number-400", NGROK, "NgrokTrafficPolicy", {"policy": {"on_tcp_connect": Raw(DIGITS * 400)}}),
         instance(
             "plan-nested",
