@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import Counter
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from seamark_edge.edge.errors import Refusal
-from seamark_edge.edge.limits import ConnectionLimit, Pacer, Slot, source_of, within
+from seamark_edge.edge.holders import LOOKED_AT, Tally
+from seamark_edge.edge.limits import EPISODE, ConnectionLimit, Pacer, Slot, source_of, within
 from seamark_edge.edge.listeners import secured_listener
 from seamark_edge.edge.routing import Router
 from tests.hostile.edge.clients import hello
@@ -131,3 +136,108 @@ def test_a_tls_handshake_does_not_begin_before_its_hello_is_complete() -> None:
     assert callable(listener.look(whole))
     with pytest.raises(Refusal):
         listener.look(b"GET / HTTP/1.1")
+
+
+def admitted(limit: ConnectionLimit, owner: str, address: str, closed: list[int], idle: float = 60.0) -> bool:
+    slot = taken(limit, address, closed)
+    slot.idle = lambda: idle
+    if not slot.admit(owner):
+        slot.release()
+        return False
+    return True
+
+
+def owned(total: int = 11) -> tuple[ConnectionLimit, list[int], list[str]]:
+    """Slots for ten connections to endpoints."""
+    counted: list[str] = []
+    return ConnectionLimit(99, total, 9, port="public", count=counted.append), [], counted
+
+
+def test_where_no_slot_is_free_a_smaller_owner_gets_the_oldest_idle_connection_of_the_largest_one() -> None:
+    limit, closed, counted = owned()
+    for number in range(10):
+        assert admitted(limit, "large", f"192.0.2.{number % 3}", closed, idle=0.0 if number == 0 else 60.0)
+    assert not limit.reached
+    assert admitted(limit, "small", "198.51.100.1", closed)
+    assert closed == [4]  # of the source with the most; its first connection is in use
+    assert limit.reached
+    for _ in range(4):
+        assert admitted(limit, "small", "198.51.100.1", closed)
+    assert len(closed) == 5  # both have five now
+    assert not admitted(limit, "small", "198.51.100.1", closed)
+    assert not admitted(limit, "large", "192.0.2.1", closed)
+    assert counted == ["displaced"] * 5 + ["refused"] * 2
+    assert limit.held == 10
+
+
+def test_owners_of_equal_size_do_not_displace_each_other_in_turn() -> None:
+    limit, closed, _ = owned(3)
+    assert admitted(limit, "one", "192.0.2.1", closed)
+    assert admitted(limit, "other", "192.0.2.2", closed)
+    for owner in ("one", "other", "third"):
+        assert not admitted(limit, owner, "192.0.2.3", closed)
+    assert closed == []
+
+
+def test_within_an_owner_a_smaller_source_gets_a_connection_of_the_largest_one() -> None:
+    limit, closed, _ = owned()
+    for number in range(10):
+        assert admitted(limit, "only", f"192.0.2.{number % 2}", closed)
+    assert not admitted(limit, "only", "192.0.2.1", closed)
+    assert admitted(limit, "only", "192.0.2.9", closed)
+    assert closed == [1]
+
+
+def test_where_all_are_in_use_the_one_that_was_used_first_is_closed_and_few_are_looked_at() -> None:
+    asked: list[int] = []
+    limit, closed = ConnectionLimit(9999, 1100, 99), list[int]()
+    for _ in range(limit.capacity):
+        slot = taken(limit, "192.0.2.1", closed)
+        slot.idle = lambda number=slot.number: asked.append(number) or (4.0 if number == 7 else 1.0)  # type: ignore[misc,func-returns-value]
+        assert slot.admit("large")
+    assert admitted(limit, "small", "192.0.2.2", closed)
+    assert closed == [7]
+    assert asked == list(range(1, LOOKED_AT + 1))
+    assert admitted(limit, "small", "192.0.2.2", closed)
+    assert asked[LOOKED_AT] == LOOKED_AT + 1  # the next ones
+
+
+def test_some_slots_are_kept_for_connections_whose_owner_is_not_known_yet() -> None:
+    limit, closed, _ = owned(100)
+    while admitted(limit, "large", "192.0.2.1", closed) and limit.held < 95:
+        pass
+    assert limit.held == limit.capacity == 91
+    assert limit.take("192.0.2.2") is not None
+    assert closed == []
+
+
+def test_a_limit_that_is_reached_again_and_again_is_one_line_in_the_log() -> None:
+    now = 0.0
+    limit = ConnectionLimit(9, 2, 9, port="public", now=lambda: now)
+    closed: list[int] = []
+    with capture_logs() as lines:
+        for _ in range(5):
+            admitted(limit, "one", "192.0.2.1", closed)
+        assert len(lines) == 1
+        now = EPISODE - 1
+        assert limit.reached
+        admitted(limit, "one", "192.0.2.1", closed)
+        now = 2 * EPISODE
+        assert not limit.reached
+        admitted(limit, "one", "192.0.2.1", closed)
+    assert [(line["log_level"], line["port"], line["limit"]) for line in lines] == [("warning", "public", 2)] * 2
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=200))
+def test_a_tally_knows_the_greatest_count_after_any_changes(changes: list[tuple[bool, int]]) -> None:
+    tally, counts = Tally[int](), Counter[int]()
+    for up, key in changes:
+        if up:
+            tally.up(key)
+            counts[key] += 1
+        elif counts[key]:
+            tally.down(key)
+            counts[key] -= 1
+        assert tally.most == max(counts.values(), default=0)
+        assert not tally or counts[tally.greatest()] == tally.most
+    assert bool(tally) is bool(+counts)

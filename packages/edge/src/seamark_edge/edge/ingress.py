@@ -57,12 +57,12 @@ class IngressConnection(SecureConnection):
         assert self.transport is not None
         tls = self.transport.get_extra_info("ssl_object")
         certificate = tls.getpeercert(binary_form=True) if tls else None
-        if certificate:
-            self._operator = self._operator_of(hashlib.sha256(certificate).hexdigest())
-        if self._operator is None:
+        operator = self._operator_of(hashlib.sha256(certificate).hexdigest()) if certificate else None
+        if operator is None:
             self.refuse(Refusal(401, "the certificate is not the current one of an operator here", status=403))
             return
-        self.prove()
+        self.admit(f"operator {operator.id}")
+        self._operator = operator
         seconds = self._router.settings.head_seconds
         self._timer = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
 

@@ -3,18 +3,28 @@
 - A connection takes a slot when it is accepted and gives it back when it ends; nothing else counts it meanwhile.
 - A source is an IPv4 address, or the /64 network of an IPv6 address: a host has all addresses of its network.
 - Each kind of port has a limit of its own: clients that fill theirs keep no agent and no caller of the API out.
+- Connections to endpoints have an owner, that of the endpoint. When no slot is free, owners get equal shares.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
+import time
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 
+import structlog
+
+from seamark_edge.edge.holders import Holders
+
+log = structlog.get_logger(__name__)
+
 NETWORK = 64  # bits of an IPv6 address that name its network
+KEPT_FREE = 10  # one slot in so many is for connections whose owner is not known yet
+EPISODE = 60.0  # seconds for which a limit that was reached counts as reached
 LOOKED_AT = 512  # sources among which the one with the most unproven connections is looked for
 
 
@@ -35,18 +45,22 @@ def source_of(address: str) -> str:
 class Slot:
     """The right to one connection. `release` gives it back, once.
 
-    - `close` ends the connection; the code that owns the connection sets it. It is called only before `prove`.
+    - `close` ends the connection; the code that owns the connection sets it. It is not called after `prove`.
     - `start` is called before the connection costs memory (its TLS handshake, its first request), `prove` when its
       client has shown that it may be here.
+    - `admit` is the `prove` of a connection to an endpoint. It may be closed in favour of another owner's, or another
+      source's; `idle` says for how many seconds it had no traffic.
     """
 
-    __slots__ = ("_limit", "close", "number", "source")
+    __slots__ = ("_limit", "close", "idle", "number", "owner", "source")
 
     def __init__(self, limit: ConnectionLimit, source: str, number: int) -> None:
         self._limit: ConnectionLimit | None = limit
         self.source = source
         self.number = number  # later slots have greater ones
+        self.owner = ""  # known from `admit` on
         self.close: Callable[[], None] = _nothing
+        self.idle: Callable[[], float] = _always
 
     @property
     def released(self) -> bool:
@@ -60,6 +74,10 @@ class Slot:
         if self._limit is not None:
             self._limit.prove(self)
 
+    def admit(self, owner: str) -> bool:
+        """False if no slot is free for another connection of this owner from this source."""
+        return self._limit is not None and self._limit.admit(self, owner)
+
     def release(self) -> None:
         limit, self._limit = self._limit, None
         if limit is not None:
@@ -67,6 +85,14 @@ class Slot:
 
 
 def _nothing() -> None:
+    pass
+
+
+def _always() -> float:
+    return float("inf")
+
+
+def _uncounted(_: str) -> None:
     pass
 
 
@@ -108,9 +134,28 @@ class ConnectionLimit:
     - Where a limit is reached, the oldest unproven connection of the source that has the most of them is closed. Only
       where there is none the new connection is refused: anonymous clients do not lock out authenticated ones.
     - At most `unproven` connections are started and not proven.
+    - At most `capacity` connections are to endpoints; the rest of the total lets in those that do not name theirs
+      yet. Where no slot is free, a new one of an owner with fewer than the largest holder is let in, and the oldest
+      idle connection of the largest holder is closed. Within an owner the same holds for sources.
+    - `count` is called with each connection that was "displaced" or "refused" because the total was reached.
     """
 
-    def __init__(self, per_source: int, total: int, unproven: int) -> None:
+    def __init__(
+        self,
+        per_source: int,
+        total: int,
+        unproven: int,
+        *,
+        port: str = "",
+        count: Callable[[str], None] = _uncounted,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.capacity = total - (max(1, min(unproven, total // KEPT_FREE)) if total > 1 else 0)
+        self.port = port  # which kind of port this is, for the log
+        self._count = count
+        self._now = now
+        self._reached_at = float("-inf")  # when the total, or the capacity, was last too small
+        self._holders: Holders[Slot] = Holders()  # those with an owner
         self.per_source = per_source
         self.total = total
         self.unproven = unproven
@@ -126,6 +171,7 @@ class ConnectionLimit:
         if self._sources.get(source, 0) >= self.per_source and not _closed(self._pending.oldest_of(source)):
             return None
         if self.held >= self.total and not _closed(self._pending.oldest()):
+            self._reached("refused")
             return None
         self._sources[source] = self._sources.get(source, 0) + 1
         self.held += 1
@@ -143,8 +189,35 @@ class ConnectionLimit:
         self._pending.discard(slot)
         self._started.discard(slot)
 
+    def admit(self, slot: Slot, owner: str) -> bool:
+        if self._holders.count >= self.capacity:
+            found = self._holders.giving_way(owner, slot.source)
+            self._reached("refused" if found is None else "displaced")
+            if not _closed(found):
+                return False
+        self.prove(slot)
+        slot.owner = owner
+        self._holders.add(slot)
+        return True
+
+    @property
+    def reached(self) -> bool:
+        """Whether connections had to be closed or refused lately, because all that there may be were open."""
+        return self._now() - self._reached_at < EPISODE
+
+    def _reached(self, outcome: str) -> None:
+        if not self.reached:  # one line for each episode
+            log.warning(
+                "the limit of connections is reached: idle ones of the largest holder are closed, or new ones refused",
+                port=self.port,
+                limit=self.total,
+            )
+        self._reached_at = self._now()
+        self._count(outcome)
+
     def give_back(self, slot: Slot) -> None:
         self.prove(slot)
+        self._holders.discard(slot)
         self.held -= 1
         left = self._sources.pop(slot.source) - 1
         if left:

@@ -26,6 +26,13 @@ class EdgeMetrics:
             ["proto", "outcome"],
             registry=registry,
         )
+        self.full = Counter(
+            "seamark_edge_connection_limit_reached",
+            "Connections that were closed in favour of another owner or source (displaced), or refused, because a kind "
+            "of port had all that it may have.",
+            ["port", "outcome"],
+            registry=registry,
+        )
         self.open = Gauge("seamark_edge_open_connections", "Client connections open now.", ["proto"], registry=registry)
         self.agents = Gauge("seamark_edge_agents", "Agent sessions now.", registry=registry)
         self.endpoints = Gauge("seamark_edge_endpoints", "Endpoints online now.", registry=registry)

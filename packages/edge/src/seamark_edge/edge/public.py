@@ -15,6 +15,7 @@ from seamark_edge.edge.policy import Client
 from seamark_edge.edge.registry import Entry
 from seamark_edge.edge.reports import ENDED, HTTP_ERROR, following
 from seamark_edge.edge.routing import Router, Search
+from seamark_edge.edge.tcpstate import tcp_state
 from seamark_edge.wire import proxy_protocol
 from seamark_edge.wire.muxado import Code, SessionClosed
 from seamark_edge.wire.muxado.frames import Bytes
@@ -89,6 +90,7 @@ class ClientConnection(Splice):
         self._slot = self._slot or self._router.clients.take(self._client.ip)
         if self._slot is not None:
             self._slot.close = self.cut
+            self._slot.idle = self.idle
             self._router.enter(self)
             self._router.metrics.open_of(self._proto).inc()
             try:
@@ -102,7 +104,7 @@ class ClientConnection(Splice):
             self.refuse(Refusal(429, "too many connections from this address", status=429))
 
     def begin(self) -> None:
-        self.prove()
+        self.admit(f"token {self._router.holder_of(self._key)}")
         owner = self._router.owner_of(self._key)
         if owner is None:
             self._rest = self._router.candidates(self._key, self._client)
@@ -132,9 +134,14 @@ class ClientConnection(Splice):
         self._rest = search.result(self._key)
         self.attempt()
 
-    def prove(self) -> None:
-        if self._slot is not None:
-            self._slot.prove()
+    def admit(self, holder: str) -> None:
+        """It counts for this owner from now on; a Refusal if no slot is free."""
+        if self._slot is None or not self._slot.admit(holder):
+            raise Refusal(503, "this edge has no connection left for this endpoint", status=503)
+
+    def idle(self) -> float:
+        """Seconds without traffic."""
+        return tcp_state(self.transport).idle
 
     def attempt(self) -> None:
         """Opens a stream to the next agent that accepts one, and sends it the bytes received so far."""

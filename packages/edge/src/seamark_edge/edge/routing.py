@@ -67,6 +67,11 @@ class Router:
         group = self.registry.find(key)
         return f"token {group.entries[0].credential}" if group is not None and group.judging else None
 
+    def holder_of(self, key: str) -> str:
+        """The authtoken whose connections those to this place are; "" for an endpoint of the API, or none."""
+        group = self.registry.find(key)
+        return group.entries[0].credential if group is not None else ""
+
     def input_of(self, address: str) -> InputAccount:
         source = source_of(address)
         found = self.inputs.get(source)

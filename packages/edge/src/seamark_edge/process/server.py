@@ -87,7 +87,8 @@ class Edge:
         self.credentials = Credentials(self.store)
         self.registry = Registry()
         self.places = Places(settings, self.store, self.registry)
-        clients = self._slots(settings.connections_per_source, settings.connections, CLIENTS_SHARE)
+        self._limits: list[ConnectionLimit] = []
+        clients = self._slots("public", settings.connections_per_source, settings.connections, CLIENTS_SHARE)
         self.share = FairShare()
         self.router = Router(
             settings, self.registry, self.metrics, RangesOf(self.store), self.failures, clients, self.share
@@ -129,7 +130,7 @@ class Edge:
         settings = self.settings
         self.failures.watch(asyncio.get_running_loop())
         await self._restore()
-        agents = self._slots(settings.agent_connections_per_source, settings.agent_connections, AGENTS_SHARE)
+        agents = self._slots("agents", settings.agent_connections_per_source, settings.agent_connections, AGENTS_SHARE)
         self._open_listener(
             secured_listener(
                 self.router, lambda slot: AgentConnection(self.sessions, slot), self._agent_context, agents
@@ -145,9 +146,9 @@ class Edge:
                 tls_listener(self.router, settings.tls_port, self._certificates.context), settings.tls_port
             )
         context = self._agent_context() if settings.api_tls else None
-        await self._serve(self.api.app(), settings.api_port, context, API_SHARE)
+        await self._serve("api", self.api.app(), settings.api_port, context)
         if settings.ops_port:
-            await self._serve(self._ops(), settings.ops_port, None, OPS_SHARE)
+            await self._serve("ops", self._ops(), settings.ops_port, None)
         beside = (self._sweep(), self.store.watch(), self.metrics.loop.run())
         self._beside = [asyncio.create_task(work) for work in beside]
         self.ready = True
@@ -253,7 +254,7 @@ class Edge:
             )
 
         host = self.settings.public_host
-        slots = self._slots(self.settings.connections_per_source, self.settings.connections, INGRESS_SHARE)
+        slots = self._slots("ingress", self.settings.connections_per_source, self.settings.connections, INGRESS_SHARE)
         self._open_listener(
             secured_listener(self.router, forwarder, lambda: self.authority.ingress_context(host), slots), port
         )
@@ -263,18 +264,30 @@ class Edge:
             listener.open(self.settings.bind, port)
         self._listeners.append(listener)
 
-    async def _serve(self, app: web.Application, port: int, context: ssl.SSLContext | None, share: float) -> None:
+    async def _serve(self, name: str, app: web.Application, port: int, context: ssl.SSLContext | None) -> None:
         server = HttpServer(app, self.settings, context, self.failures)
         await server.setup()
-        slots = self._slots(self.settings.api_connections_per_source, self.settings.api_connections, share)
+        share = API_SHARE if name == "api" else OPS_SHARE
+        slots = self._slots(name, self.settings.api_connections_per_source, self.settings.api_connections, share)
         listener = server_listener(self.router, server, slots)
         self._servers.append((server, listener))
         with _bind_errors(self.settings.bind, port):
             listener.open(self.settings.bind, port)
 
-    def _slots(self, per_source: int, total: int, share: float) -> ConnectionLimit:
+    def _slots(self, port: str, per_source: int, total: int, share: float) -> ConnectionLimit:
         total = within(total, allowed_files(), share)
-        return ConnectionLimit(per_source, total, self.settings.unproven_connections)
+        unproven = self.settings.unproven_connections
+        limit = ConnectionLimit(
+            per_source, total, unproven, port=port, count=lambda outcome: self.metrics.full.labels(port, outcome).inc()
+        )
+        self._limits.append(limit)
+        return limit
+
+    @property
+    def notes(self) -> list[str]:
+        """What an administrator should know of an edge that is ready all the same."""
+        away = [AWAY] if self.store.problem else []
+        return away + [f"the {limit.port} connections are at their limit" for limit in self._limits if limit.reached]
 
     def _ops(self) -> web.Application:
         async def metrics(_: web.Request) -> web.Response:
@@ -287,7 +300,7 @@ class Edge:
             if not self.ready:
                 return web.Response(text="draining\n", status=503)
             # Ready all the same: what is reserved is served, and would not be without this edge.
-            return web.Response(text=f"ready, but {AWAY}\n" if self.store.problem else "ready\n")
+            return web.Response(text=f"ready, but {', '.join(self.notes)}\n" if self.notes else "ready\n")
 
         app = web.Application(middlewares=[open_to_all])
         app.router.add_get("/metrics", metrics)
