@@ -6,9 +6,12 @@ import asyncio
 import struct
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from itertools import count
 
 import dns.flags
 import dns.message
+import dns.rdata
 import dns.rdatatype
 import dns.rrset
 import pytest
@@ -21,9 +24,12 @@ from seamark_cluster.real.ports import Ports
 from seamark_runtime.errors import Retry, SeamarkError
 
 HOST, ZONE = "127.0.0.1", "example.test"
+LIMITS = Server(HOST, timeout=5.0)
 SOA = dns.rrset.from_text(f"{ZONE}.", 300, "IN", "SOA", "ns. host. 7 1 1 1 1")
 NS = dns.rrset.from_text(f"{ZONE}.", 300, "IN", "NS", "ns.")
 MX = dns.rrset.from_text(f"a.{ZONE}.", 300, "IN", "MX", "10 mx.")
+ADDRESS = dns.rdata.from_text("IN", "A", "192.0.2.1")
+LONG = dns.rdata.from_text("IN", "MX", f"10 {'ab.' * 80}")
 Messages = Callable[[dns.message.Message], Iterator[bytes]]
 
 
@@ -35,7 +41,7 @@ def answer(query: dns.message.Message, *records: dns.rrset.RRset) -> bytes:
 
 
 @asynccontextmanager
-async def server(transfer: Messages) -> AsyncIterator[Rfc2136Provider]:
+async def server(transfer: Messages, limits: Server = LIMITS) -> AsyncIterator[Rfc2136Provider]:
     """Answers with its serial, and with these messages when it is asked for the zone."""
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -48,6 +54,7 @@ async def server(transfer: Messages) -> AsyncIterator[Rfc2136Provider]:
                 for message in transfer(query) if whole else [answer(query, SOA)]:
                     writer.write(struct.pack("!H", len(message)) + message)
                     await writer.drain()
+                    await asyncio.sleep(0)  # the kernel takes megabytes before a drain waits
         writer.transport.abort()
 
     talking: set[asyncio.Task[None]] = set()
@@ -59,7 +66,7 @@ async def server(transfer: Messages) -> AsyncIterator[Rfc2136Provider]:
 
         listening = await asyncio.start_server(connected, HOST, port)
         try:
-            yield Rfc2136Provider(Server(HOST, port, timeout=5.0), (ZONE,))
+            yield Rfc2136Provider(replace(limits, port=port), (ZONE,))
         finally:
             listening.close()
             for task in talking:
@@ -67,9 +74,9 @@ async def server(transfer: Messages) -> AsyncIterator[Rfc2136Provider]:
             await asyncio.gather(*talking, return_exceptions=True)
 
 
-def read(transfer: Messages) -> set[str]:
+def read(transfer: Messages, limits: Server = LIMITS) -> set[str]:
     async def story() -> set[str]:
-        async with server(transfer) as provider:
+        async with server(transfer, limits) as provider:
             return set((await provider.read(ZONE)).names)
 
     return asyncio.run(story())
@@ -85,18 +92,56 @@ def test_a_record_that_can_t_be_in_the_zone_is_nonsense() -> None:
         read(lambda query: iter([answer(query, SOA, other, SOA)]))
 
 
-def test_a_transfer_without_end_is_cut_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seamark.providers.dns.link.MAX_TRANSFER_BYTES", 300_000)
+def endless(records: Callable[[int], dns.rrset.RRset]) -> Messages:
+    """A transfer that never comes to its end."""
 
-    def endless(query: dns.message.Message) -> Iterator[bytes]:
+    def messages(query: dns.message.Message) -> Iterator[bytes]:
         yield answer(query, SOA)
-        large = dns.rrset.from_text(f"h.{ZONE}.", 300, "IN", "TXT", *(f"{number:0200}" for number in range(200)))
-        message = answer(query, large)
-        while True:
-            yield message
+        for first in count(0, 50):
+            yield answer(query, *(records(number) for number in range(first, first + 50)))
 
-    with pytest.raises(Retry, match="the transfer has more than 300000 bytes, which is the limit"):
-        read(endless)
+    return messages
+
+
+def unique(number: int) -> dns.rrset.RRset:
+    return dns.rrset.from_rdata(f"h{number}.{ZONE}.", 300, ADDRESS)
+
+
+def same(_: int) -> dns.rrset.RRset:
+    return dns.rrset.from_rdata(f"h.{ZONE}.", 300, ADDRESS)
+
+
+def compressed(number: int) -> dns.rrset.RRset:
+    """Short on the wire, where the long name is two bytes; as objects it is many labels."""
+    return dns.rrset.from_rdata(f"h{number}.{ZONE}.", 300, LONG)
+
+
+@pytest.mark.parametrize(
+    ("records", "limit"),
+    [(unique, "200 records"), (compressed, "200 records"), (same, "51200 bytes")],
+    ids=["unique records", "long names", "one record again and again"],
+)
+def test_a_transfer_without_end_is_cut_at_the_limit(records: Callable[[int], dns.rrset.RRset], limit: str) -> None:
+    """Rule 43."""
+    expected = rf"127.0.0.1:\d+: the transfer has more than {limit}, which is the limit \(dns_largest_zone\)"
+    with pytest.raises(Retry, match=expected):
+        read(endless(records), replace(LIMITS, largest=200))
+
+
+def test_a_zone_as_large_as_the_limit_is_read_and_a_larger_one_is_not() -> None:
+    def whole(query: dns.message.Message) -> Iterator[bytes]:
+        yield answer(query, SOA, NS, *(unique(number) for number in range(997)), SOA)
+
+    assert len(read(whole, replace(LIMITS, largest=1000))) == 998
+    with pytest.raises(Retry, match="more than 999 records"):
+        read(whole, replace(LIMITS, largest=999))
+
+
+def test_a_transfer_has_one_deadline_however_many_messages_arrive_in_time() -> None:
+    """Rule 43."""
+    expected = rf"the transfer of {ZONE} did not end within 0.5 s, which is the limit \(dns_transfer_timeout\)"
+    with pytest.raises(Retry, match=expected):
+        read(endless(same), replace(LIMITS, largest=10**9, transfer_timeout=0.5))
 
 
 @settings(max_examples=10, deadline=None)

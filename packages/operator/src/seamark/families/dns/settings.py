@@ -77,6 +77,17 @@ class DnsSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dns_tsig_secret: Annotated[str, Meta(description="Its secret, in base64")] = ""
     dns_tsig_algorithm: Annotated[str, Meta(description="One of " + ", ".join(ALGORITHMS))] = "hmac-sha256"
     dns_request_timeout: Annotated[float, Meta(description="Seconds to wait for the name server", gt=0)] = 10.0
+    dns_transfer_timeout: Annotated[
+        float, Meta(description="Seconds that the name server may take to transfer a zone", gt=0)
+    ] = 60.0
+    dns_largest_zone: Annotated[
+        int,
+        Meta(
+            description="Records of the largest zone that is read from the name server; a record of more than 96 bytes "
+            "counts as several. 100,000 take about 150 MB",
+            gt=0,
+        ),
+    ] = 100_000
     dns_registry: Annotated[str, Meta(description="txt or noop", pattern="^(txt|noop)$")] = "txt"
     dns_txt_owner_id: Annotated[str, Meta(description="Who we are in ownership records")] = "default"
     dns_txt_prefix: Annotated[str, Meta(description="In front of the name of an ownership record")] = ""
@@ -223,6 +234,9 @@ def options_of(settings: DnsSettings, provider: Provider) -> Options:
 
 def deadlines_of(settings: DnsSettings) -> dict[str, float]:
     """The deadlines of whole calls, from those of the requests that they consist of."""
+    if settings.dns_provider == "rfc2136":
+        reading = settings.dns_transfer_timeout + 10
+        return {"reading": reading, "updating": reading + 60}
     if settings.dns_provider != "webhook":
         return {}
     read, write = settings.dns_webhook_read_timeout, settings.dns_webhook_write_timeout
@@ -278,7 +292,9 @@ def server_of(settings: DnsSettings) -> Server:
             )
         key = TsigKey(settings.dns_tsig_name, settings.dns_tsig_secret, settings.dns_tsig_algorithm)
     tls = tls_context(settings.dns_tls_ca) if settings.dns_tls else None
-    return Server(host, port, key, tls, settings.dns_request_timeout)
+    return Server(
+        host, port, key, tls, settings.dns_request_timeout, settings.dns_transfer_timeout, settings.dns_largest_zone
+    )
 
 
 def _address(text: str, port: int, setting: str = "dns_server") -> tuple[str, int]:

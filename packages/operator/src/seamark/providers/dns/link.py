@@ -20,7 +20,8 @@ import dns.xfr
 from seamark.providers.dns.model import NoResponse, Unwritable
 from seamark_runtime.errors import Retry
 
-MAX_TRANSFER_BYTES = 64 * 1024 * 1024  # bytes of a transfer, as many as of a webhook provider's answer
+RECORD_BYTES = 96  # a longer record counts as several: it becomes more objects
+WIRE_BYTES = 256  # on the wire, for each record that a zone may have
 ALGORITHMS = ("hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
 
 
@@ -42,7 +43,9 @@ class Server:
     port: int = 53
     key: TsigKey | None = None
     tls: ssl.SSLContext | None = field(default=None, repr=False)
-    timeout: float = 10.0
+    timeout: float = 10.0  # for one message
+    transfer_timeout: float = 60.0  # for reading a zone, however many messages it has
+    largest: int = 100_000  # records of a zone
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -73,23 +76,27 @@ class Link:
     async def transfer(self, query: dns.message.Message, inbound: dns.xfr.Inbound) -> None:
         """Feeds the whole of an answer of many messages, or raises."""
         await self._send(query)
-        context, first, size = None, True, 0
+        context, first, size, count = None, True, 0, 0
         while True:
             wire = await self._receive()
             size += len(wire)
-            if size > MAX_TRANSFER_BYTES:
-                raise Retry(
-                    f"{self._server}: the transfer has more than {MAX_TRANSFER_BYTES} bytes, which is the limit"
-                )
+            if size > WIRE_BYTES * self._server.largest:
+                raise self._too_large(f"{WIRE_BYTES * self._server.largest} bytes")
             try:
                 # A message has up to 65,535 bytes: in a thread it does not hold up the others for as long as it takes.
                 message, ended = await asyncio.to_thread(self._fed, query, inbound, wire, context, first=first)
             except dns.exception.DNSException as error:
                 self._refused_key(wire, error)
                 raise
+            count += await asyncio.to_thread(_records, message)
+            if count > self._server.largest:
+                raise self._too_large(f"{self._server.largest} records")
             if ended:
                 return
             context, first = message.tsig_ctx, False
+
+    def _too_large(self, limit: str) -> Retry:
+        return Retry(f"{self._server}: the transfer has more than {limit}, which is the limit (dns_largest_zone)")
 
     def _fed(
         self, query: dns.message.Message, inbound: dns.xfr.Inbound, wire: bytes, context: Any, *, first: bool
@@ -174,6 +181,15 @@ async def connected(server: Server) -> AsyncIterator[Link]:
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
+
+
+def _records(message: dns.message.Message) -> int:
+    """How many records a message counts as, by their length without compression."""
+    count = 0
+    for rrset in message.answer:
+        name = len(rrset.name.to_wire() or b"")
+        count += sum(1 + (name + len(rdata.to_wire() or b"")) // RECORD_BYTES for rdata in rrset)
+    return count
 
 
 def _describe(error: Exception) -> str:

@@ -3,6 +3,7 @@
 - The serial is asked first; while it stands, nothing is transferred.
 - What moved comes by IXFR where the server can; anything odd about that, and the whole zone is read again.
 - A transfer counts when it has ended well. A failed or cut one changes nothing and is raised.
+- All of it has one deadline, whatever is sent how slowly.
 """
 
 from __future__ import annotations
@@ -48,6 +49,17 @@ class Follower:
         self.incremental = 0
 
     async def read(self) -> Content:
+        seconds = self._server.transfer_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._read()
+        except TimeoutError:
+            raise Retry(
+                f"{self._server}: the transfer of {self._zone} did not end within {seconds:g} s, which is the limit "
+                "(dns_transfer_timeout)"
+            ) from None
+
+    async def _read(self) -> Content:
         async with connected(self._server) as link:
             serial = await self._serial(link)
             content = self._content
