@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 
 import pytest
 from aiohttp import web
 
-from seamark_runtime.guardedhttp import GuardedServer
+from seamark_runtime.guardedhttp import SHARE, GuardedHandler, GuardedServer
+from seamark_runtime.pacing import InputAccount
+from seamark_runtime.requestlog import RequestLog
 
 ENDLESS = b"a" * 65536
 POST = b"POST /%b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;"
@@ -62,3 +65,34 @@ def test_requests_within_the_limits_are_answered() -> None:
     )
     _, answer = asyncio.run(poured(head, b"b" * 500_000, 1))
     assert (answer[9:12], answer[-6:]) == (b"200", b"500000")
+
+
+def test_a_connection_that_ends_while_its_request_waits_to_be_answered_is_no_error() -> None:
+    """A limit of connections closes them at any moment, also between the reading of a request and its handling."""
+    problems: list[object] = []
+
+    async def case() -> bool:
+        app = web.Application()
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        assert runner.server is not None
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: problems.append(context))
+        handler = GuardedHandler(
+            runner.server, InputAccount(SHARE), logger=RequestLog(problems.append), access_log=None
+        )
+        here, there = socket.socketpair()
+        with there:
+            transport, _ = await loop.connect_accepted_socket(lambda: handler, here)
+            await asyncio.sleep(0)
+            task = handler._task_handler
+            assert task is not None
+            handler.data_received(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            handler.connection_lost(None)
+            transport.abort()
+            await asyncio.wait([task], timeout=5)
+            await runner.cleanup()
+            return task.cancelled()
+
+    assert asyncio.run(case())
+    assert problems == []

@@ -61,6 +61,8 @@ class GuardedHandler(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._input.close()
         self._rest = b""
+        if self._waiter is not None and self._waiter.done() and self._task_handler is not None:
+            self._task_handler.cancel()  # it was woken up for a request, and would look for what is gone
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
