@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from seamark_edge.edge.agents import LEAST_SILENCE, MOST_REFUSED, MOST_SILENCE, SLACK_SECONDS, AgentConnection, Refused
 from seamark_edge.edge.binds import MAX_METADATA, labelled_url
@@ -23,7 +24,7 @@ from seamark_edge.model import UNUSABLE, Owner
 from seamark_edge.process.server import Edge
 from seamark_edge.wire import tunnel
 from seamark_edge.wire.muxado import SessionClosed, data_header
-from seamark_edge.wire.muxado.frames import MAX_STREAM, SYN
+from seamark_edge.wire.muxado.frames import MAX_STREAM, SYN, goaway_frame
 from seamark_edge.wire.muxado.stream import DISCARD
 
 
@@ -297,3 +298,19 @@ def test_unfinished_requests_of_one_agent_are_bounded_together(tmp_path: Path) -
         await edge.stop()
 
     asyncio.run(case())
+
+
+@pytest.mark.parametrize("sent", [b"junk" * 10, goaway_frame(0, 0)], ids=["junk", "goes away"])
+def test_peers_without_a_token_write_nothing_into_the_log(tmp_path: Path, sent: bytes) -> None:
+    async def case() -> list[str]:
+        edge = Edge(EdgeSettings(state=str(tmp_path / "s.db")))
+        with capture_logs() as lines:
+            agent, _ = connected(edge)
+            agent.data_received(sent)
+            agent._too_late()
+            agent.connection_lost(None)
+            await asyncio.sleep(0)
+        await edge.stop()
+        return [line["event"] for line in lines if line["log_level"] != "debug"]
+
+    assert asyncio.run(case()) == []

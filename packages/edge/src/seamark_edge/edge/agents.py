@@ -145,12 +145,12 @@ class AgentConnection(PeerConnection):
             self._input.penalty = (self._session.overhead - before) * OVERHEAD
 
     def broke(self, error: ProtocolError) -> None:
-        """An unauthenticated peer gets no GOAWAY."""
+        """An unauthenticated peer gets no GOAWAY, and writes nothing into the log."""
         if self.credential:
             log.warning("agent broke the protocol", session=self.id, peer=self.peer, error=str(error))
             self.close()
         else:
-            log.info("peer without a token broke the protocol", peer=self.peer, error=str(error))
+            log.debug("peer without a token broke the protocol", peer=self.peer, error=str(error))
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -170,7 +170,8 @@ class AgentConnection(PeerConnection):
         return RpcCall(self, stream, kind)
 
     def going_away(self, code: int, debug: bytes) -> None:
-        log.info("agent goes away", session=self.id, code=code)
+        note = log.info if self.credential else log.debug
+        note("agent goes away", session=self.id, code=code)
 
     def failed(self, error: Exception) -> None:
         self._desk.failures.report("stream", error)
@@ -298,7 +299,7 @@ class AgentConnection(PeerConnection):
         self._desk.count(StreamType(kind).name.lower(), outcome)
 
     def _too_late(self) -> None:
-        log.info("agent did not authenticate in time", peer=self.peer)
+        log.debug("agent did not authenticate in time", peer=self.peer)
         self.abort()
 
     def _quick(self) -> None:

@@ -127,9 +127,8 @@ class RpcCall:
     def _fail(self, refusal: Refusal) -> None:
         self._agent.count(self._kind, refusal.name)
         if refusal.status != 429:  # who is over a limit asks again and again
-            log.info(
-                "request of an agent refused", session=self._agent.id, kind=self._kind, reason=refusal.message[:300]
-            )
+            note = log.info if self._agent.credential else log.debug  # the log is not for anonymous peers to fill
+            note("request of an agent refused", session=self._agent.id, kind=self._kind, reason=refusal.message[:300])
         make: Callable[..., tunnel.Message] = ANSWERED[StreamType(self._kind)]
         self._reply(make(error=refusal.rpc))
 
