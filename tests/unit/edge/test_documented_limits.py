@@ -51,6 +51,7 @@ LIMITS = [
     f"`unproven_connections` | {DEFAULT.unproven_connections} |",
     f"`head_seconds` | {DEFAULT.head_seconds:g} s |",
     f"`request_seconds` | {DEFAULT.request_seconds:g} s |",
+    f"`half_closed_seconds` | {DEFAULT.half_closed_seconds:g} s |",
     f"`idle_seconds` | {DEFAULT.idle_seconds:g} s |",
     f"`requests_per_minute`, `unknown_requests_per_minute` | {DEFAULT.requests_per_minute}, "
     f"{DEFAULT.unknown_requests_per_minute} |",

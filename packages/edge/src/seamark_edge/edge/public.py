@@ -52,6 +52,7 @@ class ClientConnection(Splice):
         "_entry",
         "_gentle",
         "_key",
+        "_left_at",
         "_proto",
         "_refusal_response",
         "_rest",
@@ -80,6 +81,7 @@ class ClientConnection(Splice):
         self._early: list[Bytes] | None = []  # sent to the agent, kept for another try
         self._answered = False
         self._gentle = False
+        self._left_at: float | None = None  # when it was first seen that the client sends nothing more
         self._turn: Turn | None = None  # while its policies wait to be evaluated
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -142,6 +144,19 @@ class ClientConnection(Splice):
     def idle(self) -> float:
         """Seconds without traffic."""
         return tcp_state(self.transport).idle
+
+    def overdue(self, now: float, seconds: float) -> bool:
+        """Whether the client sends nothing more, and so many seconds have passed since without traffic.
+
+        Only the kernel knows it of a client whose last bytes are not read, because the agent takes none.
+        """
+        state = tcp_state(self.transport)
+        if not state.left:
+            self._left_at = None
+            return False
+        if self._left_at is None:
+            self._left_at = now
+        return min(now - self._left_at, state.idle) >= seconds
 
     def attempt(self) -> None:
         """Opens a stream to the next agent that accepts one, and sends it the bytes received so far."""

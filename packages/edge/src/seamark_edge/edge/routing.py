@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from seamark_edge.edge.errors import Refusal, offline
@@ -15,10 +17,10 @@ from seamark_edge.edge.metrics import EdgeMetrics
 from seamark_edge.edge.policy import Client, Ranges
 from seamark_edge.edge.registry import MAX_HOPS, Entry, Registry
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_edge.wire.splice import Splice
 from seamark_runtime.pacing import InputAccount
 
 HANDSHAKES = 4  # that begin in one turn of the loop: each takes about a millisecond
+ASKED = 100  # connections whose state the kernel is asked for before others have their turn
 MAX_LOOKED = 32  # endpoints whose policy is asked for one connection
 
 
@@ -27,6 +29,16 @@ class Denied(Refusal):
 
     def __init__(self, url: str) -> None:
         super().__init__(3205, f"connections from this address to {url} are not allowed", status=403)
+
+
+class Connection(Protocol):
+    """A connection of a client."""
+
+    transport: asyncio.Transport | None
+
+    def overdue(self, now: float, seconds: float) -> bool: ...
+
+    def cut(self) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +61,7 @@ class Router:
     share: FairShare = field(default_factory=FairShare)
     pacer: Pacer = field(default_factory=lambda: Pacer(HANDSHAKES))
     inputs: WeakValueDictionary[str, InputAccount] = field(default_factory=WeakValueDictionary)  # by source
-    connections: set[Splice] = field(default_factory=set)
+    connections: set[Connection] = field(default_factory=set)
     idle: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -79,11 +91,19 @@ class Router:
             found = self.inputs[source] = InputAccount()
         return found
 
-    def enter(self, connection: Splice) -> None:
+    async def close_overdue(self) -> None:
+        """Close the connections of clients that left while their agent takes and sends nothing."""
+        for number, connection in enumerate(list(self.connections)):
+            if not number % ASKED:
+                await asyncio.sleep(0)
+            if connection.overdue(time.monotonic(), self.settings.half_closed_seconds):
+                connection.cut()
+
+    def enter(self, connection: Connection) -> None:
         self.connections.add(connection)
         self.idle.clear()
 
-    def leave(self, connection: Splice) -> None:
+    def leave(self, connection: Connection) -> None:
         self.connections.discard(connection)
         if not self.connections:
             self.idle.set()

@@ -108,6 +108,10 @@ class EdgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         float, Meta(description="For an API request: its body, its work, and the caller's reading of the answer", gt=0)
     ] = 30.0
     idle_seconds: Annotated[float, Meta(description="An API connection is kept open without a request", gt=0)] = 60.0
+    half_closed_seconds: Annotated[
+        float,
+        Meta(description="A client that sends nothing more (half-closed, or gone) is served without traffic", gt=0),
+    ] = 300.0
     lease_seconds: Annotated[float, Meta(description="An address is kept for an agent that went away", ge=0)] = 600.0
     drain_seconds: Annotated[float, Meta(description="Open connections may end by themselves on a stop", ge=0)] = 30.0
     abandon_seconds: Annotated[float, Meta(description="Until a stream is dropped whose client vanished", gt=0)] = 60.0

@@ -312,7 +312,7 @@ class Edge:
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            for part in (self.sessions.close_silent, self.reload, self.places.sweep):
+            for part in (self.sessions.close_silent, self.reload, self.places.sweep, self.router.close_overdue):
                 with self.failures.contained("sweep"):
                     if (rest := part()) is not None:
                         await rest
