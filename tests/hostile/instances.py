@@ -136,6 +136,17 @@ def forgeries(api: str) -> tuple[Json, ...]:
     return tuple({"metadata": {"managedFields": [written("another-controller", api, time)]}} for time in times)
 
 
+def patterned(pattern: str) -> Json:
+    """16 rules of 8 matches, whose patterns are all different."""
+    refs = [{"name": "web", "port": 80}]
+    paths = [[f"{pattern}{rule}x{number}" for number in range(8)] for rule in range(16)]
+    rules = [
+        {"matches": [{"path": {"type": "RegularExpression", "value": path}} for path in each], "backendRefs": refs}
+        for each in paths
+    ]
+    return {"parentRefs": [{"name": "{name}"}], "rules": rules}
+
+
 def known(canary_gateway: str) -> list[Case]:
     """All of them; the address is that of the canary's Gateway."""
     greeting = "sample.seamark.dev/v1alpha1"
@@ -149,6 +160,8 @@ def known(canary_gateway: str) -> list[Case]:
         "rules": [{"backendRefs": [{"name": "web", "port": 80}]}],
     }
     route = {"apiVersion": GATEWAY, "kind": "HTTPRoute", "metadata": {"name": "{name}"}, "spec": greedy}
+    front = {**static, "addresses": []}
+    gateway = {"apiVersion": GATEWAY, "kind": "Gateway", "metadata": {"name": "{name}"}, "spec": front}
     broken = {
         "server_certificate": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----",
         "server_private_key": "x",
@@ -231,6 +244,8 @@ def known(canary_gateway: str) -> list[Case]:
         leading("metadata", "100.100.100.200", "IPv4"),
         leading("metadata-of-azure", "168.63.129.16", "IPv4"),
         instance("address-of-canary", GATEWAY, "Gateway", static, route, forbidden=True),
+        instance("patterns", GATEWAY, "HTTPRoute", patterned("/" + "[a-z]{1,999}" * 14), gateway),
+        instance("patterns-nested", GATEWAY, "HTTPRoute", patterned("/" + "(" * 200 + "a{9}" + "){3}" * 200), gateway),
         instance("memory", SCORE, "Workload", workload({"resources": {"limits": {"memory": "1e30"}}})),
         instance("memory-digits", SCORE, "Workload", workload({"resources": {"limits": {"memory": DIGITS * 400}}})),
         instance(

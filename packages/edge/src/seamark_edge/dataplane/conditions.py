@@ -14,9 +14,11 @@ from seamark_runtime.cel.library import STANDARD
 from seamark_runtime.cel.parser import parse
 from seamark_runtime.cel.syntax import Bind, Call, Has, Index, Literal, Loop, Node, OptionalMap, Select
 from seamark_runtime.cel.values import INT_MAX, UInt
-from seamark_runtime.untrusted.patterns import InvalidPattern, program_size
+from seamark_runtime.untrusted.patterncost import cost
+from seamark_runtime.untrusted.patterns import InvalidPattern, program
 
 MOST_EXPRESSION, MOST_DEPTH, MOST_NODES, MOST_STEPS = 4096, 32, 1000, 10_000
+MOST_COST = 1024  # of a pattern: it is estimated before it is compiled, and is never less than its instructions
 MOST_PATTERN = 100  # instructions of a compiled pattern: it is evaluated for every request
 ATTRIBUTES: dict[str, Shape] = dict.fromkeys(("request", "source", "destination", "connection", "metadata"))
 FUNCTIONS = frozenset(("size", "matches", "contains", "startsWith", "endsWith"))
@@ -61,8 +63,8 @@ def _check_pattern(pattern: Node | None) -> None:
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         raise SyntaxProblem("matches needs its regular expression as a constant text")
     try:
-        instructions = program_size(pattern.value.encode())
-    except (InvalidPattern, UnicodeEncodeError):
+        instructions = program(pattern.value).size if cost(pattern.value) <= MOST_COST else MOST_COST
+    except InvalidPattern:
         raise SyntaxProblem("a regular expression is not valid") from None
     if instructions > MOST_PATTERN:
         raise SyntaxProblem(f"a regular expression is too large: at most {MOST_PATTERN} instructions are evaluated")

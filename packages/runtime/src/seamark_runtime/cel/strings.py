@@ -11,7 +11,7 @@ from seamark_runtime.cel.conversions import to_string
 from seamark_runtime.cel.functions import Cost, Function, Result
 from seamark_runtime.cel.limits import DYNAMIC_PATTERN, INVALID_PATTERN, PATTERN_WORK_PER_STEP, Meter
 from seamark_runtime.cel.values import CelError, no_overload
-from seamark_runtime.untrusted.patterns import InvalidPattern, Pattern
+from seamark_runtime.untrusted.patterns import MOST_COST, InvalidPattern, Pattern
 
 _MOST_DIGITS = 60  # behind the point, in format
 _UPPER = {ord(char): char.upper() for char in "abcdefghijklmnopqrstuvwxyz"}
@@ -22,7 +22,7 @@ _LOWER = {ord(char): char.lower() for char in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 def pattern_of(expression: str, memory: int) -> Pattern:
     """The compiled pattern; CelError if it is none, or takes more memory than this."""
     try:
-        return Pattern(expression, memory=memory)
+        return Pattern(expression, memory=memory, most=MOST_COST)
     except InvalidPattern as error:
         raise CelError(f"invalid regular expression: {error}") from None
 

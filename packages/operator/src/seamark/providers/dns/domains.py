@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seamark_runtime.untrusted.dnsnames import InvalidDnsName, canonical_name, within
-from seamark_runtime.untrusted.patterns import InvalidPattern, Pattern
+from seamark_runtime.untrusted.patterns import MOST_COST, InvalidPattern, Pattern
 
 LONGEST_PATTERN = 10_000
 
@@ -93,6 +93,6 @@ def _pattern(field_name: str, text: str) -> Pattern | None:
     if len(text) > LONGEST_PATTERN:
         raise InvalidFilter(field_name, f"has {len(text)} characters; a pattern has at most {LONGEST_PATTERN}")
     try:
-        return Pattern(text, ignore_case=True)
+        return Pattern(text, ignore_case=True, most=MOST_COST)
     except InvalidPattern as error:
         raise InvalidFilter(field_name, f"is not a valid pattern of RE2: {error}") from None

@@ -20,7 +20,7 @@ from seamark_runtime.api.gatewayroutes import (
     RouteMatch,
     ValueMatch,
 )
-from seamark_runtime.untrusted.patterns import quote
+from seamark_runtime.untrusted.patterns import Budget, quote
 
 RANKS = {"exact": 0, "regex": 1, "prefix": 2}
 PATHS = {"Exact": "exact", "PathPrefix": "prefix", "RegularExpression": "regex"}
@@ -38,26 +38,28 @@ class Compiled:
 
 
 def compiled(route: HTTPRoute | GRPCRoute, resolver: Resolver) -> Compiled:
-    result = Compiled()
+    result, patterns = Compiled(), Budget()
     rules: tuple[HTTPRouteRule | GRPCRouteRule, ...] = route.spec.rules
     for index, rule in enumerate(rules):
         where = f"rule {rule.name or index}"
         resolver.rule = f"spec.rules[{index}]"
         try:
-            result.rules.append(_rule(route, rule, resolver))
+            result.rules.append(_rule(route, rule, resolver, patterns))
         except Unsupported as error:
             result.broken.append(f"{where}: {error}")
     return result
 
 
-def _rule(route: HTTPRoute | GRPCRoute, rule: HTTPRouteRule | GRPCRouteRule, resolver: Resolver) -> Rule:
+def _rule(
+    route: HTTPRoute | GRPCRoute, rule: HTTPRouteRule | GRPCRouteRule, resolver: Resolver, patterns: Budget
+) -> Rule:
     grpc = isinstance(rule, GRPCRouteRule)
     if rule.session_persistence is not None:
         raise Unsupported("sessionPersistence is not supported")
     protocol = "http2" if grpc else ""
     parts = read_filters("filters", rule.filters or (), resolver, route.metadata.namespace, protocol)
     action = _action(rule, parts, resolver, route.metadata.namespace, protocol)
-    matches = _matches(rule) or [model.Match()]
+    matches = _matches(rule, patterns) or [model.Match()]
     origin = model.Origin(route.RESOURCE.kind, route.metadata.namespace, route.metadata.name)
     entries = tuple(
         model.Entry(
@@ -84,34 +86,42 @@ def precedence(match: model.Match) -> tuple[object, ...]:
 # ---- matches
 
 
-def _matches(rule: HTTPRouteRule | GRPCRouteRule) -> list[model.Match]:
+def _matches(rule: HTTPRouteRule | GRPCRouteRule, patterns: Budget) -> list[model.Match]:
     if isinstance(rule, GRPCRouteRule):
-        return [_grpc_match(f"matches[{number}]", match) for number, match in enumerate(rule.matches or ())]
-    return [_match(f"matches[{number}]", match) for number, match in enumerate(rule.matches or ())]
+        return [_grpc_match(f"matches[{number}]", match, patterns) for number, match in enumerate(rule.matches or ())]
+    return [_match(f"matches[{number}]", match, patterns) for number, match in enumerate(rule.matches or ())]
 
 
-def _match(field: str, match: RouteMatch) -> model.Match:
+def _match(field: str, match: RouteMatch, patterns: Budget) -> model.Match:
     path, kind = "/", "prefix"
     if match.path is not None:
         limits.one_of(f"{field}.path.type", match.path.type, PATHS)
         path, kind = match.path.value, PATHS[match.path.type]
-        (limits.pattern if kind == "regex" else limits.matched_path)(f"{field}.path.value", path)
+        _path(f"{field}.path.value", kind, path, patterns)
     return model.Match(
         path=path,
         kind=kind,
         method=limits.header_name(f"{field}.method", match.method) if match.method else "",
-        headers=_texts(f"{field}.headers", match.headers),
-        params=_texts(f"{field}.queryParams", match.query_params, header=False),
+        headers=_texts(f"{field}.headers", match.headers, patterns),
+        params=_texts(f"{field}.queryParams", match.query_params, patterns, header=False),
     )
 
 
-def _grpc_match(field: str, match: GRPCRouteMatch) -> model.Match:
+def _path(field: str, kind: str, path: str, patterns: Budget) -> None:
+    if kind == "regex":
+        limits.pattern(field, path, patterns)
+    else:
+        limits.matched_path(field, path)
+
+
+def _grpc_match(field: str, match: GRPCRouteMatch, patterns: Budget) -> model.Match:
     path, kind = "/", "prefix"
     if match.method is not None and (match.method.service or match.method.method):
         service, method = match.method.service or "", match.method.method or ""
         limits.one_of(f"{field}.method.type", match.method.type, VALUES)
         if match.method.type == "RegularExpression":
-            path = f"/{_element(f'{field}.method.service', service)}/{_element(f'{field}.method.method', method)}"
+            elements = {"service": service, "method": method}
+            path = "".join("/" + _element(f"{field}.method.{name}", text, patterns) for name, text in elements.items())
             kind = "regex"
         elif service and method:
             path, kind = f"/{service}/{method}", "exact"
@@ -119,16 +129,21 @@ def _grpc_match(field: str, match: GRPCRouteMatch) -> model.Match:
             path = f"/{service}/"
         else:
             path, kind = f"/[^/]+/{quote(method)}", "regex"
-        (limits.pattern if kind == "regex" else limits.matched_path)(f"{field}.method", path)
-    return model.Match(path=path, kind=kind, headers=_texts(f"{field}.headers", match.headers))
+        _path(f"{field}.method", kind, path, patterns)
+    return model.Match(path=path, kind=kind, headers=_texts(f"{field}.headers", match.headers, patterns))
 
 
-def _element(field: str, expression: str) -> str:
+def _element(field: str, expression: str, patterns: Budget) -> str:
     """A regular expression for one element of a path: on its own, so that an alternative in it ends with it."""
-    return f"(?:{limits.pattern(field, expression)})" if expression else "[^/]+"
+    if not expression:
+        return "[^/]+"
+    limits.pattern(field, expression, patterns)
+    return f"(?:{expression})"
 
 
-def _texts(field: str, given: tuple[ValueMatch, ...] | None, *, header: bool = True) -> tuple[model.Text, ...]:
+def _texts(
+    field: str, given: tuple[ValueMatch, ...] | None, patterns: Budget, *, header: bool = True
+) -> tuple[model.Text, ...]:
     """Of several with the same name only the first counts."""
     found: dict[str, model.Text] = {}
     for number, match in enumerate(given or ()):
@@ -136,7 +151,7 @@ def _texts(field: str, given: tuple[ValueMatch, ...] | None, *, header: bool = T
         name = limits.header_name(f"{where}.name", match.name).lower() if header else match.name
         regex = limits.one_of(f"{where}.type", match.type, VALUES) == "RegularExpression"
         if regex:
-            limits.pattern(f"{where}.value", match.value)
+            limits.pattern(f"{where}.value", match.value, patterns)
         found.setdefault(name, model.Text(name, match.value, regex))
     return tuple(found.values())
 

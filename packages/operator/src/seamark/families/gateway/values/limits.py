@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Sized
 from itertools import chain
 
 from seamark.families.gateway.values.durations import LONGEST, seconds
-from seamark_edge.dataplane.model import MOST_PATTERN
 from seamark_runtime.untrusted.names import NameRule, is_name
-from seamark_runtime.untrusted.patterns import InvalidPattern, Pattern, program_size
+from seamark_runtime.untrusted.patterncost import cost
+from seamark_runtime.untrusted.patterns import Budget, InvalidPattern, Pattern, Program, program, too_costly
 
 MOST_WEIGHT = 1_000_000
 MOST_COUNT = 2**32 - 1
 MOST_AGE = 2**31 - 1
+MOST_PATTERN = 4096  # cost of a regular expression, in instructions: less than the data plane takes
 MOST_VALUE = 16_384  # bytes of a header's value
 SHOWN = 60  # characters of a value that a message shows
 
@@ -64,17 +65,18 @@ def duration(field: str, text: str | None, *, least: float = 0.0) -> float | Non
     return found
 
 
-def pattern(field: str, text: str) -> str:
-    """A regular expression as the data plane reads it: RE2, on bytes."""
+def pattern(field: str, text: str, budget: Budget) -> Program:
+    """A regular expression as the data plane reads it: RE2, on bytes. `budget` is that of the object that it is of."""
+    what = f"{field}: the regular expression {shown(text)}"
+    if not budget.admits(text):
+        together = f"those of one object may take {budget.most} instructions to compile together"
+        raise Unsupported(f"{what} is one too many: {together}, with the ones before it")
+    if (found := cost(text)) > MOST_PATTERN:
+        raise Unsupported(f"{what} is too large: {too_costly(found, MOST_PATTERN)}")
     try:
-        size = program_size(text.encode())
-    except (InvalidPattern, UnicodeEncodeError) as error:
-        problem = f"the regular expression {shown(text)} is not valid: {error}"
-        raise Unsupported(f"{field}: {problem}") from None
-    if size > MOST_PATTERN:
-        problem = f"the regular expression {shown(text)} is too large: its compiled form has {size} instructions"
-        raise Unsupported(f"{field}: {problem}, at most {MOST_PATTERN} are served")
-    return text
+        return program(text)
+    except InvalidPattern as error:
+        raise Unsupported(f"{what} is not valid: {error}") from None
 
 
 def header_name(field: str, name: str) -> str:

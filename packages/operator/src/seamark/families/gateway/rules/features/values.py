@@ -9,6 +9,7 @@ from seamark.families.gateway.values import limits
 from seamark.families.gateway.values.limits import Unsupported
 from seamark_edge.dataplane.filters import TextRule
 from seamark_runtime.quantity import InvalidQuantity, amount_of
+from seamark_runtime.untrusted.patterns import Budget
 
 T = TypeVar("T")
 MOST_SIZE = 2**32 - 1  # bytes
@@ -45,7 +46,7 @@ def size(field: str, given: str | int | None) -> int:
     return amount.numerator
 
 
-def text_rule(field: str, given: StringMatcher) -> TextRule:
+def text_rule(field: str, given: StringMatcher, budget: Budget) -> TextRule:
     kinds = {
         "exact": given.exact,
         "prefix": given.prefix,
@@ -60,7 +61,8 @@ def text_rule(field: str, given: StringMatcher) -> TextRule:
     if kind == "safeRegex":
         if given.ignore_case:
             raise Unsupported(f"{field}.ignoreCase: a regular expression has (?i) for that")
-        return TextRule("regex", limits.pattern(f"{field}.safeRegex", value))
+        limits.pattern(f"{field}.safeRegex", value, budget)
+        return TextRule("regex", value)
     if not (value or kind == "exact") or len(value) > MOST_TEXT:
         raise Unsupported(f"{field}.{kind}: must have from 1 to {MOST_TEXT} characters")
     return TextRule(kind, limits.header_value(f"{field}.{kind}", value), given.ignore_case)
