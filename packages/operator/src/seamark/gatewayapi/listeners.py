@@ -97,13 +97,16 @@ def allows_set(view: View, gateway: Gateway, listener_set: ListenerSet) -> bool:
 
 
 def ports(view: View, gateway: Gateway) -> tuple[int, ...]:
-    """Those of its listeners, and of the listeners of the sets that it allows."""
+    """Those that it is reached at, with the listeners of the sets that it allows."""
     allowed = [listener_set for listener_set in named_sets(view, gateway) if allows_set(view, gateway, listener_set)]
-    listeners = [
-        *gateway.spec.listeners,
-        *(listener for allowed_set in allowed for listener in allowed_set.spec.listeners),
-    ]
-    return tuple(sorted({listener.port for listener in listeners}))
+    return ordered_ports(gateway, allowed)
+
+
+def ordered_ports(gateway: Gateway, sets: Iterable[ListenerSet]) -> tuple[int, ...]:
+    """Those of its own listeners before those of its sets."""
+    own = {listener.port for listener in gateway.spec.listeners}
+    others = {listener.port for listener_set in sets for listener in listener_set.spec.listeners}
+    return (*sorted(own), *sorted(others - own))
 
 
 def declared_listeners(gateway: Gateway, sets: Iterable[ListenerSet]) -> list[DeclaredListener]:

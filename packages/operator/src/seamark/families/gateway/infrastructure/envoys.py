@@ -107,7 +107,7 @@ class Envoys:
                 *("--service-cluster", "seamark", "--service-node", f"{self._key}/$(POD_IP)"),
             ),
             env=(EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=FieldRef(field_path="status.podIP"))),),
-            ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in self._ports),
+            ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in sorted(self._ports)),
             volume_mounts=(
                 VolumeMount(name="config", mount_path=CONFIGURATION, read_only=True),
                 VolumeMount(name="xds", mount_path=CERTIFICATES, read_only=True),

@@ -9,7 +9,7 @@ from seamark.families.loadbalancer.model.conditions import condition_of
 from seamark.families.loadbalancer.model.hosts import host_of
 from seamark.families.loadbalancer.service.accepted import refusal
 from seamark.families.loadbalancer.service.calls import fixed_address, found
-from seamark.families.loadbalancer.service.exposure import FIRST, Exposure, computed
+from seamark.families.loadbalancer.service.exposure import Exposure, computed
 from seamark.families.loadbalancer.service.state import Seen
 from seamark_edge.claims import Endpoint, refused
 from seamark_edge.urls import Place, readable
@@ -21,7 +21,7 @@ def ingress_of(seen: Seen, exposure: Exposure) -> tuple[LoadBalancerIngress, ...
     if fixed_address(exposure) and found(seen, exposure) is False:
         return ()
     places = computed(seen.service, exposure)
-    if FIRST not in places:
+    if next(iter(exposure.by_purpose), None) not in places:
         return ()
     hosts: dict[str, list[int]] = {}
     for where in places.values():

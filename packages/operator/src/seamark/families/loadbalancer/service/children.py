@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from seamark.families.loadbalancer.model.names import (
     digest,
 )
 from seamark.families.loadbalancer.model.policies import composed
-from seamark.families.loadbalancer.service.exposure import Exposure
+from seamark.families.loadbalancer.service.exposure import FIRST, Exposure
 from seamark.families.loadbalancer.service.state import Seen
 from seamark_edge.api.ngrok import (
     AgentEndpoint,
@@ -33,10 +33,12 @@ from seamark_edge.api.ngrok import (
 )
 from seamark_edge.claims import CREATED
 from seamark_edge.urls import Place
-from seamark_runtime.api.core import ServicePort
+from seamark_runtime.api.core import Service, ServicePort
 from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
 
 AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; each is followed by the purpose of its port
+
+LONGEST = 5  # digits of a port
 
 Endpoint = AgentEndpoint | CloudEndpoint
 
@@ -44,6 +46,22 @@ Endpoint = AgentEndpoint | CloudEndpoint
 def live(seen: Seen) -> dict[str, Endpoint]:
     """What there is, by name."""
     return seen.by_name
+
+
+def first_served(service: Service, agents: Iterable[AgentEndpoint]) -> int | None:
+    """The port that the endpoint of the first address leads to; None without one.
+
+    One that was edited by hand does not tell that its port is gone.
+    """
+    names = {child_name(service, f"{role}/{FIRST}") for role in (AGENT, INTERNAL)}
+    numbers = {port.port for port in (service.spec.ports if service.spec is not None else None) or ()}
+    for agent in agents:
+        text = agent.spec.upstream.url.rpartition(":")[2]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST else 0
+        made = agent.annotation(MADE_FROM) == digest(to_wire(agent.spec))
+        if agent.metadata.name in names and (number in numbers or (made and number)):
+            return number
+    return None
 
 
 def as_it_is(child: Endpoint) -> Endpoint:

@@ -11,6 +11,7 @@ from seamark.families.loadbalancer.model.clusters import ONLY_OLDEST, cluster_ui
 from seamark.families.loadbalancer.model.dependencies import Dependencies
 from seamark.families.loadbalancer.model.endpoints import named_policy
 from seamark.families.loadbalancer.model.names import FINALIZER, MADE_FROM
+from seamark.families.loadbalancer.service.children import first_served
 from seamark.families.loadbalancer.service.exposure import Exposure
 from seamark.families.loadbalancer.service.holders import Holders, is_ours
 from seamark.families.loadbalancer.service.notices import announce
@@ -45,7 +46,7 @@ def observe(
         return None
     if options.drain and FINALIZER not in (service.metadata.finalizers or ()):
         return None
-    exposure = holders.exposure(service)
+    exposure = holders.exposure(service, first_served(service, agents))
     seen = Seen(service, exposure, results, options, agents=agents, clouds=clouds, cluster_uid=cluster_uid(view))
     if not isinstance(exposure, Exposure):
         return seen

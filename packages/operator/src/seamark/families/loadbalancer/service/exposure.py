@@ -21,7 +21,7 @@ MOST_SHOWN = 10  # ports in a message
 Binding = Literal["public", "internal", "kubernetes"]
 
 
-FIRST = ""  # the purpose of the first port: it keeps its address whatever its number becomes
+FIRST = ""  # the purpose of the port that had the first address of the Service; that of every other is its number
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Exposure:
     ports: tuple[ServicePort, ...]  # those that get endpoints
     left_out: tuple[ServicePort, ...] = ()  # TCP ports that a fixed address can't have
     foreign: tuple[ServicePort, ...] = ()  # ports of protocols that no edge carries
+    first: int | None = None  # the port whose purpose is FIRST; None where it is gone
     verbose: bool = False
     policy: str = ""
     ranges: tuple[str, ...] = ()
@@ -56,7 +57,7 @@ class Exposure:
     @property
     def by_purpose(self) -> dict[str, ServicePort]:
         """The ports, by what their addresses are known by."""
-        return {FIRST if number == 0 else str(port.port): port for number, port in enumerate(self.ports)}
+        return {FIRST if port.port == self.first else str(port.port): port for port in self.ports}
 
     @property
     def purposes(self) -> tuple[str, ...]:
@@ -82,7 +83,8 @@ def _listed(ports: list[str]) -> str:
     return ", ".join(ports[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def exposure_of(service: Service) -> Exposure | Mistake:
+def exposure_of(service: Service, served: int | None = None) -> Exposure | Mistake:
+    """`served`: the port that its first endpoint leads to; None where there is no such endpoint."""
     spec = service.spec
     assert spec is not None
     verbose = annotation(service, "mapping-strategy") or STRATEGIES[0]
@@ -94,6 +96,8 @@ def exposure_of(service: Service) -> Exposure | Mistake:
         return where
     carried = tuple(port for port in spec.ports or () if port.protocol == "TCP")
     foreign = tuple(port for port in spec.ports or () if port.protocol != "TCP")
+    if where.fixed:  # the port that has the address keeps it, wherever it is in the list
+        carried = tuple(sorted(carried, key=lambda port: port.port != served))
     pooling = annotation(service, "pooling-enabled").lower()
     if pooling not in (*TRUE, *FALSE):
         return Mistake("InvalidAnnotation", f"pooling-enabled is {pooling[:100]!r}: true and false are known")
@@ -107,6 +111,7 @@ def exposure_of(service: Service) -> Exposure | Mistake:
         ports=carried[:1] if where.fixed else carried,
         left_out=carried[1:] if where.fixed else (),
         foreign=foreign,
+        first=next((port.port for port in carried), None) if where.fixed else first_port(service, carried, served),
         verbose=verbose == STRATEGIES[1],
         policy=annotation(service, "traffic-policy"),
         ranges=tuple(text.strip() for text in spec.load_balancer_source_ranges or ()),
@@ -115,6 +120,24 @@ def exposure_of(service: Service) -> Exposure | Mistake:
         metadata=annotation(service, "metadata"),
         description=annotation(service, "description")[:255],
     )
+
+
+def first_port(service: Service, ports: tuple[ServicePort, ...], served: int | None) -> int | None:
+    """The port that has the first address: always the one that had it, wherever it is in the list.
+
+    If it is gone, no other port gets its address, but for the only port of a Service that had no other before. Nor does
+    one where it is not known which of several has had it.
+    """
+    url, others = service.annotation(COMPUTED_URL), other_texts(service)
+    if url in others.values():  # no port has it any more
+        return None
+    numbers = [port.port for port in ports]
+    if served in numbers:
+        return served
+    if served is not None and (others or len(numbers) != 1):
+        return None
+    possible = [number for number in numbers if str(number) not in others]
+    return possible[0] if len(possible) == 1 or (possible and not url) else None
 
 
 def _wrong_lists(spec: ServiceSpec) -> Mistake | None:
@@ -179,8 +202,14 @@ def fits(where: Place, wanted: Exposure) -> bool:
 
 
 def texts(service: Service) -> dict[str, str]:
+    """By purpose. What is under the name of the first port can be the URL of another: then no port has FIRST."""
+    first, others = service.annotation(COMPUTED_URL), other_texts(service)
+    return others if first in others.values() else {FIRST: first, **others}
+
+
+def other_texts(service: Service) -> dict[str, str]:
     pairs = (entry.partition("=") for entry in _computed(service) if "=" in entry)
-    return {FIRST: service.annotation(COMPUTED_URL), **{port: url for port, _, url in pairs}}
+    return {port: url for port, _, url in pairs}
 
 
 def _computed(service: Service) -> list[str]:
@@ -197,10 +226,11 @@ def readable(text: str) -> Place | None:
     return found if found is not None and found.fixed else None
 
 
-def annotations_for(places: dict[str, Place]) -> dict[str, str]:
-    """The first port's URL under its own name, the others' in one line."""
+def annotations_for(places: dict[str, Place], wanted: Exposure) -> dict[str, str]:
+    """The first port's URL under its own name; in one line those of all ports that are known by their numbers."""
     others = ",".join(f"{purpose}={where}" for purpose, where in places.items() if purpose != FIRST)
-    first = {COMPUTED_URL: str(places[FIRST])} if FIRST in places else {}
+    known = (FIRST, *wanted.by_purpose)
+    first = next(({COMPUTED_URL: str(places[purpose])} for purpose in known if purpose in places), {})
     return first | ({COMPUTED_URLS: others} if others else {})
 
 

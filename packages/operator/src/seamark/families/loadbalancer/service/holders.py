@@ -42,10 +42,10 @@ class Holders:
 
     # ---- read by `observe`
 
-    def exposure(self, service: Service) -> Exposure | Mistake | None:
-        """How it is to be exposed; None if it is not to be, or not any more."""
+    def exposure(self, service: Service, served: int | None = None) -> Exposure | Mistake | None:
+        """How it is to be exposed; None if it is not to be, or not any more. `served`: see `exposure_of`."""
         wanted = is_ours(service, self._options) and not service.deleting and not self._options.drain
-        return exposure_of(service) if wanted else None
+        return exposure_of(service, served) if wanted else None
 
     def holder(self, view: View, service: Service, exposure: Exposure) -> Service | None:
         """Another Service that has the place of this one; pooling ones share it."""

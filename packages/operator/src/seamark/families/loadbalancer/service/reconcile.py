@@ -34,7 +34,7 @@ def desire(seen: Seen) -> Wanted:
     return Wanted(
         children=endpoints(seen, exposure, places),
         calls=calls(seen, exposure),
-        annotations=annotations_for(places),
+        annotations=annotations_for(places, exposure),
         finalizer=True,
     )
 
