@@ -15,6 +15,8 @@ from seamark_runtime.view import View
 HTTP_KINDS = ("HTTPRoute", "GRPCRoute")
 ROUTE_KINDS = {"HTTP": HTTP_KINDS, "HTTPS": HTTP_KINDS, "TLS": ("TLSRoute",), "TCP": ("TCPRoute",)}  # by protocol
 WITH_HOSTNAMES = ("HTTP", "HTTPS", "TLS")
+FOREIGN_PORTS = "gateway.seamark.dev/foreign-ports"  # on a gateway's Service: the ports that other namespaces added
+BEYOND_SHARE = "PortUnavailable"
 LAYERS = {"HTTP": "HTTP", "HTTPS": "TLS", "TLS": "TLS", "TCP": "TCP"}  # protocols that can share a port
 
 
@@ -96,17 +98,65 @@ def allows_set(view: View, gateway: Gateway, listener_set: ListenerSet) -> bool:
     return who == "All" or (who == "Same" and listener_set.metadata.namespace == gateway.metadata.namespace)
 
 
-def ports(view: View, gateway: Gateway) -> tuple[int, ...]:
-    """Those that it is reached at, with the listeners of the sets that it allows."""
+@dataclass(frozen=True, slots=True)
+class GatewayPorts:
+    """The ports at which a gateway is reached: those of its own listeners come first."""
+
+    own: tuple[int, ...] = ()
+    foreign: tuple[int, ...] = ()  # that listener sets of other namespaces have added
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        return (*self.own, *self.foreign)
+
+
+NO_PORTS = GatewayPorts()
+
+
+def ports(view: View, gateway: Gateway, share: int) -> GatewayPorts:
+    """Those of its listeners and of the listeners of the sets that it allows, as far as they are accepted.
+
+    `share`: see `beyond_share`.
+    """
     allowed = [listener_set for listener_set in named_sets(view, gateway) if allows_set(view, gateway, listener_set)]
-    return ordered_ports(gateway, allowed)
+    return accepted_ports(gateway, allowed, share)
 
 
-def ordered_ports(gateway: Gateway, sets: Iterable[ListenerSet]) -> tuple[int, ...]:
-    """Those of its own listeners before those of its sets."""
+def accepted_ports(gateway: Gateway, sets: Iterable[ListenerSet], share: int) -> GatewayPorts:
+    declared = declared_listeners(gateway, sets)
+    refused = refusals(declared, gateway, share)
+    accepted = [each for each in declared if each.id not in refused and each.listener.protocol in LAYERS]
+    own = {each.listener.port for each in accepted if each.id.kind == "Gateway"}
+    near = {each.listener.port for each in accepted if each.id.key.namespace == gateway.metadata.namespace} - own
+    foreign = {each.listener.port for each in accepted} - own - near
+    if not accepted:  # a Service has at least one port
+        own = {listener.port for listener in gateway.spec.listeners}
+    return GatewayPorts((*sorted(own), *sorted(near)), tuple(sorted(foreign)))
+
+
+def refusals(declared: Iterable[DeclaredListener], gateway: Gateway, share: int) -> dict[ListenerId, str]:
+    """The listeners that others exclude, with the reason: by a conflict, or by the share of their namespace."""
+    declared = tuple(declared)
+    beyond = beyond_share(declared, gateway, share)
+    return dict.fromkeys(beyond, BEYOND_SHARE) | conflicts(each for each in declared if each.id not in beyond)
+
+
+def beyond_share(declared: Iterable[DeclaredListener], gateway: Gateway, share: int) -> frozenset[ListenerId]:
+    """Those listeners of other namespaces whose ports are more than `share` (0: no limit) of one namespace: each is a
+    port of the gateway's Service, and has an address there. A port that the gateway has itself does not count."""
     own = {listener.port for listener in gateway.spec.listeners}
-    others = {listener.port for listener_set in sets for listener in listener_set.spec.listeners}
-    return (*sorted(own), *sorted(others - own))
+    taken: dict[str, set[int]] = {}
+    beyond = set()
+    for each in declared:
+        namespace, port = each.id.key.namespace, each.listener.port
+        if not share or namespace == gateway.metadata.namespace or port in own or each.listener.protocol not in LAYERS:
+            continue
+        known = taken.setdefault(namespace, set())
+        if port in known or len(known) < share:
+            known.add(port)
+        else:
+            beyond.add(each.id)
+    return frozenset(beyond)
 
 
 def declared_listeners(gateway: Gateway, sets: Iterable[ListenerSet]) -> list[DeclaredListener]:

@@ -47,6 +47,10 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     gateway_addresses_share: Annotated[
         int, Meta(description="How many of these the gateways of one namespace may have; 0 is no limit", ge=0)
     ] = 64
+    gateway_foreign_ports: Annotated[
+        int,
+        Meta(description="How many ports ListenerSets of another namespace may add; 0 is no limit", ge=0),
+    ] = 16
     gateway_envoy: Annotated[str, Meta(description="Envoy's program; empty for the one in the user's cache")] = ""
     gateway_state: Annotated[
         str,
@@ -109,6 +113,7 @@ def options_of(settings: GatewaySettings) -> Options:
         class_name=settings.gateway_class,
         addresses=settings.gateway_addresses,
         addresses_share=settings.gateway_addresses_share,
+        foreign_ports=settings.gateway_foreign_ports,
         answer_within=settings.gateway_answer_within,
         verify=settings.gateway_verify,
         features=SUPPORTED,

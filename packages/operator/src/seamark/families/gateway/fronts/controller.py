@@ -31,7 +31,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             return Seen(key, None, front)
         local = view.entry(dependencies.local_addresses, key) or NOT_ASSIGNED
         service = view.get(FrontService, Key(key.namespace, child_name(key)))
-        return Seen(key, gateway, front, local, ports(view, gateway), service)
+        return Seen(key, gateway, front, local, ports(view, gateway, options.foreign_ports), service)
 
     children: tuple[type[Object], ...] = (FrontService, FrontSlice)
     return (

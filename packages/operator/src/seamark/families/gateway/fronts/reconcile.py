@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from seamark.api.gatewayinfra import FrontService, FrontServiceSpec, FrontSlice
 from seamark.families.gateway.fronts.state import SLICE_MANAGED_BY, Seen
 from seamark.families.gateway.model.addresses import (
@@ -16,6 +18,7 @@ from seamark.families.gateway.model.addresses import (
     mapped_ports,
     service_addresses,
     service_unreached,
+    with_foreign_ports,
 )
 from seamark.families.gateway.model.names import GATEWAY_NAME, GATEWAY_NAMESPACE, child_name
 from seamark_runtime.api.core import ServicePort
@@ -33,11 +36,13 @@ def desire(seen: Seen) -> Wanted:
 
 
 def service(seen: Seen, gateway: Gateway) -> FrontService:
+    found = metadata(gateway)
+    annotations = with_foreign_ports(found.annotations, seen.ports)
     return FrontService(
-        metadata=metadata(gateway),
+        metadata=msgspec.structs.replace(found, annotations=annotations),
         spec=FrontServiceSpec(
             type=seen.front.type,
-            ports=tuple(ServicePort(name=f"p{port}", port=port, target_port=port) for port in seen.ports),
+            ports=tuple(ServicePort(name=f"p{port}", port=port, target_port=port) for port in seen.ports.all),
             load_balancer_class=seen.front.load_balancer_class or None,
         ),
     )
@@ -50,7 +55,7 @@ def endpoints(seen: Seen, gateway: Gateway) -> FrontSlice:
         metadata=metadata(gateway, labels),
         address_type="IPv6" if ":" in seen.local.addresses[0] else "IPv4",
         endpoints=(listening,),
-        ports=tuple(EndpointPort(name=f"p{port}", port=port) for port in seen.ports),
+        ports=tuple(EndpointPort(name=f"p{port}", port=port) for port in seen.ports.all),
     )
 
 

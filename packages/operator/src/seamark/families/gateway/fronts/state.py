@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from seamark.api.gatewayinfra import FrontService
 from seamark.families.gateway.model.addresses import NOT_ASSIGNED, AddressAssignment
 from seamark.families.gateway.model.options import Front
+from seamark.gatewayapi.listeners import NO_PORTS, GatewayPorts
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key
 
@@ -21,7 +22,7 @@ class Seen:
     gateway: Gateway | None  # None: it is gone, or not ours
     front: Front
     local: AddressAssignment = NOT_ASSIGNED
-    ports: tuple[int, ...] = ()
+    ports: GatewayPorts = NO_PORTS
     service: FrontService | None = None
 
     @property

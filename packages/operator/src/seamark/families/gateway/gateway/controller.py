@@ -36,7 +36,7 @@ def _views(dependencies: Dependencies) -> Declaration:
         if gateway is None:
             return None
         assignment = view.entry(dependencies.addresses, key) or NOT_ASSIGNED
-        return gateway_view(view, gateway, assignment)
+        return gateway_view(view, gateway, assignment, dependencies.options.foreign_ports)
 
     return CollectionController(
         name="gateway-views",

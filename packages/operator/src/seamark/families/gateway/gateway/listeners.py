@@ -10,7 +10,7 @@ from seamark.families.gateway.listeners.state import LISTENER_ACCEPTED, LISTENER
 from seamark.families.gateway.model.gateways import ListenerView
 from seamark.families.gateway.values.limits import invalid_hostname
 from seamark.families.gateway.values.tlsoptions import options_problem, tls_versions
-from seamark.gatewayapi.listeners import ROUTE_KINDS, DeclaredListener, listener_spec, route_kinds
+from seamark.gatewayapi.listeners import BEYOND_SHARE, ROUTE_KINDS, DeclaredListener, listener_spec, route_kinds
 from seamark_runtime.api.gateway import Listener, RouteGroupKind
 from seamark_runtime.api.meta import Condition
 
@@ -18,17 +18,25 @@ CONFLICTS = {
     "ProtocolConflict": "Another listener of port {port} speaks a protocol that can't share it",
     "HostnameConflict": "Another listener of port {port} has the same hostname",
 }
+BEYOND = (
+    "Port {port} is one too many: the ListenerSets of a namespace may add {share} ports to a Gateway of another one "
+    "(the setting gateway_foreign_ports of the installation)"
+)
 
 
 def listener_view(
-    declared: DeclaredListener, conflict: str, certificates_of: Callable[[DeclaredListener], ListenerCertificates]
+    declared: DeclaredListener,
+    conflict: str,
+    certificates_of: Callable[[DeclaredListener], ListenerCertificates],
+    share: int = 0,
 ) -> ListenerView:
-    """`conflict`: the reason why it conflicts with a listener that precedes it; its certificates are not read then."""
+    """`conflict`: the reason why listeners that precede it exclude it; its certificates are not read then. `share`:
+    how many ports a namespace may add to a gateway of another one."""
     listener = declared.listener
     supported, unsupported = route_kinds(listener)
     known = listener.protocol in ROUTE_KINDS
     certificates = certificates_of(declared) if known and not conflict else ListenerCertificates()
-    accepted = acceptance(listener, conflict, certificates)
+    accepted = acceptance(listener, conflict, certificates, share)
     refusal = "" if accepted.status == "True" else accepted.reason
     if certificates.reason and not certificates.tls.certificates and not refusal:
         refusal = "Invalid"
@@ -44,13 +52,14 @@ def listener_view(
     )
 
 
-def acceptance(listener: Listener, conflict: str, certificates: ListenerCertificates) -> Condition:
+def acceptance(listener: Listener, conflict: str, certificates: ListenerCertificates, share: int) -> Condition:
     if listener.protocol not in ROUTE_KINDS:
         return LISTENER_ACCEPTED.false("UnsupportedProtocol", f"The protocol {listener.protocol} is not served")
     if listener.hostname and (invalid := invalid_hostname((listener.hostname,))):
         return LISTENER_ACCEPTED.false("UnsupportedValue", invalid)
     if conflict:
-        return LISTENER_ACCEPTED.false(conflict, CONFLICTS[conflict].format(port=listener.port))
+        message = BEYOND if conflict == BEYOND_SHARE else CONFLICTS[conflict]
+        return LISTENER_ACCEPTED.false(conflict, message.format(port=listener.port, share=share))
     if certificates.accepted_reason:
         return LISTENER_ACCEPTED.false(certificates.accepted_reason, certificates.message)
     if unsupported := unsupported_tls(listener):
@@ -69,7 +78,7 @@ def options_of(listener: Listener) -> Mapping[str, str] | None:
 
 
 def conflicted(conflict: str) -> Condition:
-    if conflict:
+    if conflict in CONFLICTS:
         message = CONFLICTS[conflict].replace(" of port {port}", " of the same port")
         return LISTENER_CONFLICTED.true(conflict, message)
     return LISTENER_CONFLICTED.false("NoConflicts", "No conflict with other listeners")

@@ -8,20 +8,21 @@ from seamark.families.gateway.gateway.state import GATEWAY_ACCEPTED
 from seamark.families.gateway.listenerset.state import SET_ACCEPTED
 from seamark.families.gateway.model.addresses import AddressAssignment
 from seamark.families.gateway.model.gateways import GatewayView, ListenerView
-from seamark.gatewayapi.listeners import allows_set, conflicts, declared_listeners, named_sets
+from seamark.gatewayapi.listeners import allows_set, declared_listeners, named_sets, refusals
 from seamark_runtime.api.gateway import Gateway, ListenerSet
 from seamark_runtime.api.meta import Condition, Object
 from seamark_runtime.view import View
 
 
-def gateway_view(view: View, gateway: Gateway, assignment: AddressAssignment) -> GatewayView:
+def gateway_view(view: View, gateway: Gateway, assignment: AddressAssignment, foreign_ports: int) -> GatewayView:
     named = named_sets(view, gateway)
     allowed = [listener_set for listener_set in named if allows_set(view, gateway, listener_set)]
     declared = declared_listeners(gateway, allowed)
-    conflicting = conflicts(declared)
+    refused = refusals(declared, gateway, foreign_ports)
     certificates = GatewayCertificates(view, gateway)
     listeners = tuple(
-        listener_view(listener, conflicting.get(listener.id, ""), certificates.of_listener) for listener in declared
+        listener_view(listener, refused.get(listener.id, ""), certificates.of_listener, foreign_ports)
+        for listener in declared
     )
     accepted = acceptance(gateway, listeners)
     certificate, resolved = certificates.of_backends()

@@ -38,7 +38,7 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
             key,
             gateway,
             cluster,
-            ports(view, gateway),
+            ports(view, gateway, options.foreign_ports),
             view.get(FrontService, child),
             view.get(cluster.workload_kind, child),
             credentials.observe(view, Identity(key, gateway.uid), child, authority, results),

@@ -12,6 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 
+import msgspec
+
 from seamark.api.gatewayinfra import (
     Capabilities,
     ContainerSecurity,
@@ -29,6 +31,7 @@ from seamark.api.gatewayinfra import (
 )
 from seamark.families.gateway.infrastructure import credentials
 from seamark.families.gateway.infrastructure.state import Seen
+from seamark.families.gateway.model.addresses import with_foreign_ports
 from seamark.families.gateway.model.names import GATEWAY_NAME, GATEWAY_NAMESPACE, child_name
 from seamark_edge.dataplane.envoy.bootstrap import bootstrap, by_tls, tls_files
 from seamark_runtime.api.apps import Selector
@@ -107,7 +110,7 @@ class Envoys:
                 *("--service-cluster", "seamark", "--service-node", f"{self._key}/$(POD_IP)"),
             ),
             env=(EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=FieldRef(field_path="status.podIP"))),),
-            ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in sorted(self._ports)),
+            ports=tuple(ContainerPort(name=f"p{port}", container_port=port) for port in sorted(self._ports.all)),
             volume_mounts=(
                 VolumeMount(name="config", mount_path=CONFIGURATION, read_only=True),
                 VolumeMount(name="xds", mount_path=CERTIFICATES, read_only=True),
@@ -131,13 +134,17 @@ class Envoys:
         rollout = EnvoyRollout(selector=Selector(match_labels=self._selector), template=template)
         return self._cluster.workload_kind(metadata=self._metadata(), spec=rollout)
 
+    def _service_metadata(self) -> ObjectMeta:
+        found = self._metadata()
+        return msgspec.structs.replace(found, annotations=with_foreign_ports(found.annotations, self._ports))
+
     def service(self) -> FrontService:
         return FrontService(
-            metadata=self._metadata(),
+            metadata=self._service_metadata(),
             spec=FrontServiceSpec(
                 type=self._cluster.service_type,
                 selector=self._selector,
-                ports=tuple(ServicePort(name=f"p{port}", port=port, target_port=port) for port in self._ports),
+                ports=tuple(ServicePort(name=f"p{port}", port=port, target_port=port) for port in self._ports.all),
                 load_balancer_class=self._cluster.load_balancer_class or None,
             ),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from seamark.api.gatewayinfra import FrontService
 from seamark.families.gateway.model.options import Cluster
+from seamark.gatewayapi.listeners import NO_PORTS, GatewayPorts
 from seamark_edge.dataplane.envoy.identity import Identity
 from seamark_runtime.api.gateway import Gateway
 from seamark_runtime.api.meta import Key, Object
@@ -45,7 +46,7 @@ class Seen:
     key: Key
     gateway: Gateway | None  # None: it is gone, or not ours
     cluster: Cluster
-    ports: tuple[int, ...] = ()
+    ports: GatewayPorts = NO_PORTS
     service: FrontService | None = None
     workload: Object | None = None
     credential: SeenCredential = field(default_factory=SeenCredential)

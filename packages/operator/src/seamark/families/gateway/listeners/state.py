@@ -23,7 +23,7 @@ LISTENER_ACCEPTED = ConditionType(
         "HostnameConflict": "Another listener of that port has the same hostname",
         "ProtocolConflict": "Another listener of that port speaks another protocol",
         "NoValidCACertificate": "None of the authorities for client certificates can be used",
-        "PortUnavailable": "The port can't be used",
+        "PortUnavailable": "Its namespace has added as many ports to this gateway as it may",
     },
 )
 LISTENER_CONFLICTED = ConditionType(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from seamark.api.gatewayinfra import FrontService
+from seamark.gatewayapi.listeners import FOREIGN_PORTS, GatewayPorts
 from seamark_runtime.conditions import FALSE
 
 ASSIGNED = "k8s.ngrok.com/AddressAssigned"  # on a Service of that class: whether traffic reaches its address
@@ -63,3 +65,10 @@ def service_unreached(service: FrontService | None) -> str:
     if assigned is None or assigned.status != FALSE:
         return ""
     return f"Its Service {service.metadata.name}: {assigned.message}"
+
+
+def with_foreign_ports(annotations: Mapping[str, str] | None, ports: GatewayPorts) -> dict[str, str] | None:
+    """The annotations of a Service before a gateway: they tell which of its ports are not the gateway's own."""
+    others = {name: value for name, value in (annotations or {}).items() if name != FOREIGN_PORTS}
+    foreign = {FOREIGN_PORTS: ",".join(map(str, ports.foreign))} if ports.foreign else {}
+    return {**others, **foreign} or None

@@ -41,6 +41,7 @@ class Options:
     class_name: str = CLASS_NAME
     addresses: tuple[str, ...] = ("127.0.80.0/24",)  # ranges that are local here: each gateway gets one of them
     addresses_share: int = 64  # of them, for the gateways of one namespace; 0: no limit
+    foreign_ports: int = 16  # that the listener sets of another namespace may add to a gateway; 0: no limit
     counting: float = 5.0  # least seconds between two counts of a gateway's routes
     translating: float = 0.25  # least seconds between two translations of a gateway
     verify: float = 5.0  # seconds between two probes of a gateway

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from seamark.families.loadbalancer.model.conditions import condition_of
 from seamark.families.loadbalancer.service.accepted import refusal
-from seamark.families.loadbalancer.service.exposure import texts
+from seamark.families.loadbalancer.service.exposure import Exposure, texts
 from seamark.families.loadbalancer.service.state import REACHABLE, Seen
+from seamark.gatewayapi.listeners import FOREIGN_PORTS
 from seamark_edge.claims import CREATED, Endpoint
 from seamark_runtime.api.core import LoadBalancerIngress
 from seamark_runtime.api.meta import Condition
@@ -16,6 +17,7 @@ from seamark_runtime.conditions import Awaited, worst
 
 REFUSED = ("EndpointRefused", "DomainRefused", "Taken", "AddressNotReserved", "NoPorts")  # then nothing gets through
 PARTS = (*CREATED, "UpstreamReachable")
+LONGEST_LIST = 16_384  # characters of the list of foreign ports
 OK = ("Reachable", "Connections to the address in the status get through to the Service")
 
 
@@ -38,8 +40,18 @@ def reachable_as(
 
 def serving(seen: Seen) -> tuple[Endpoint, ...]:
     """The endpoints that clients connect to. What is behind an endpoint that the edge keeps is dialled through it."""
-    urls = set(texts(seen.service).values())
+    foreign = foreign_purposes(seen)
+    urls = {url for purpose, url in texts(seen.service).items() if purpose not in foreign}
     return tuple(child for child in seen.endpoints if child.spec.url in urls) or seen.endpoints
+
+
+def foreign_purposes(seen: Seen) -> frozenset[str]:
+    """Of a gateway's Service, the ports that other namespaces have added: its condition is not about them."""
+    exposure = seen.exposure
+    if not isinstance(exposure, Exposure):
+        return frozenset()
+    named = frozenset(seen.service.annotation(FOREIGN_PORTS)[:LONGEST_LIST].split(","))
+    return frozenset(purpose for purpose, port in exposure.by_purpose.items() if str(port.port) in named)
 
 
 def at_place(seen: Seen, url: str) -> list[Condition]:
