@@ -62,7 +62,7 @@ def test_the_response_of_the_data_plane_precedes() -> None:
     previous = {PARENT: ROUTE_ACCEPTED.false("UnsupportedValue", MESSAGE)}
     seen = Seen(published(), US, RouteParents((ours(),)), {GATEWAY: "no"}, previous)
     [entry] = judge(seen, Answers({}, {})).parents or ()
-    assert entry.conditions[0].message == "The data plane refused it: no"
+    assert entry.conditions[0].message == "no"
 
 
 def test_an_endpoint_that_is_left_out_is_named_on_the_route() -> None:

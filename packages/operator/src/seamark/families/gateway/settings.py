@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from seamark.families.gateway.gatewayclass.features import SUPPORTED
 from seamark.families.gateway.model.names import CLASS_NAME, CONTROLLER_NAME
-from seamark.families.gateway.model.options import Cluster, Front, Options
+from seamark.families.gateway.model.options import Cluster, Front, Options, PatternShares
 from seamark_edge.dataplane.envoy import binary
 from seamark_edge.dataplane.envoy.directories import directory_of
 from seamark_edge.dataplane.envoy.local import LocalEnvoys
@@ -26,6 +26,7 @@ from seamark_runtime.settings import load, replaces
 log = structlog.get_logger(__name__)
 
 CLUSTER = Cluster()
+SHARES = PatternShares()
 WITH_THE_OPERATOR = "none"
 
 
@@ -51,6 +52,17 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         int,
         Meta(description="How many ports ListenerSets of another namespace may add; 0 is no limit", ge=0),
     ] = 16
+    gateway_patterns_foreign: Annotated[
+        int,
+        Meta(
+            description="What the regular expressions of one namespace's routes may take to compile at a gateway of "
+            "another one, in instructions for each host name; 0 is no limit",
+            ge=0,
+        ),
+    ] = SHARES.foreign
+    gateway_patterns_own: Annotated[
+        int, Meta(description="The same at the gateways of the namespace itself; 0 is no limit", ge=0)
+    ] = SHARES.own
     gateway_envoy: Annotated[str, Meta(description="Envoy's program; empty for the one in the user's cache")] = ""
     gateway_state: Annotated[
         str,
@@ -114,6 +126,7 @@ def options_of(settings: GatewaySettings) -> Options:
         addresses=settings.gateway_addresses,
         addresses_share=settings.gateway_addresses_share,
         foreign_ports=settings.gateway_foreign_ports,
+        patterns=PatternShares(settings.gateway_patterns_foreign, settings.gateway_patterns_own),
         answer_within=settings.gateway_answer_within,
         verify=settings.gateway_verify,
         features=SUPPORTED,

@@ -34,6 +34,14 @@ class Front:
 
 
 @dataclass(frozen=True)
+class PatternShares:
+    """What the patterns of one namespace's routes may cost at a gateway, in instructions; 0: no limit."""
+
+    foreign: int = 262_144  # of another namespace
+    own: int = 4_194_304
+
+
+@dataclass(frozen=True)
 class Options:
     """Which gateways are ours, and at which addresses they are served."""
 
@@ -42,6 +50,7 @@ class Options:
     addresses: tuple[str, ...] = ("127.0.80.0/24",)  # ranges that are local here: each gateway gets one of them
     addresses_share: int = 64  # of them, for the gateways of one namespace; 0: no limit
     foreign_ports: int = 16  # that the listener sets of another namespace may add to a gateway; 0: no limit
+    patterns: PatternShares = PatternShares()
     counting: float = 5.0  # least seconds between two counts of a gateway's routes
     translating: float = 0.25  # least seconds between two translations of a gateway
     verify: float = 5.0  # seconds between two probes of a gateway

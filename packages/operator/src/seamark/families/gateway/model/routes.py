@@ -42,6 +42,7 @@ class Rule:
     order: tuple[tuple[object, ...], ...]  # the precedence of each entry among all of its host
     built_in: frozenset[str] = frozenset()  # what the rule's own filters set, and no policy can
     extensions: tuple[Key, ...] = ()  # policies that the rule itself names
+    patterns: int = 0  # the cost of the regular expressions of its matches
 
 
 @dataclass(frozen=True, slots=True)

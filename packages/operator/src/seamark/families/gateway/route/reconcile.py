@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from seamark.families.gateway.listeners.status import REFUSED
 from seamark.families.gateway.model.dependencies import Counts
 from seamark.families.gateway.model.routes import AttachedRoute, Backend, RouteParent, RouteParents
 from seamark.families.gateway.route.state import (
@@ -165,7 +164,7 @@ def with_refusal(parent: RouteParent, seen: Seen) -> tuple[Condition, ...]:
     """With the response of the data plane; before the first response after a restart, with the previous condition."""
     error, previous = seen.refusals.get(parent.gateway), seen.previous.get(parent.parent)
     if error is not None:
-        refused = ROUTE_ACCEPTED.false("UnsupportedValue", REFUSED.format(error=error))
+        refused = ROUTE_ACCEPTED.false("UnsupportedValue", error)
     elif previous is not None:
         refused = ROUTE_ACCEPTED.false(previous.reason, previous.message)
     else:

@@ -101,7 +101,7 @@ class Seen:
     route: Route
     controller_name: str
     parents: RouteParents
-    refusals: Mapping[Key, str] = field(default_factory=dict)  # the error of the data plane, by gateway
+    refusals: Mapping[Key, str] = field(default_factory=dict)  # why it is not served, by gateway
     previous: Mapping[ParentReference, Condition] = field(default_factory=dict)  # Accepted=False before a restart
     health: Mapping[Backend, BackendHealth] = field(default_factory=dict)  # of those backends that are known
     foreign: int = 0  # entries of other controllers in its status

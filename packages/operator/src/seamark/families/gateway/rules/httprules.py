@@ -59,6 +59,7 @@ def _rule(
     protocol = "http2" if grpc else ""
     parts = read_filters("filters", rule.filters or (), resolver, route.metadata.namespace, protocol)
     action = _action(rule, parts, resolver, route.metadata.namespace, protocol)
+    before = patterns.spent
     matches = _matches(rule, patterns) or [model.Match()]
     origin = model.Origin(route.RESOURCE.kind, route.metadata.namespace, route.metadata.name)
     entries = tuple(
@@ -74,7 +75,8 @@ def _rule(
         for match in matches
     )
     order = tuple(map(precedence, matches))
-    return Rule(rule.name or "", entries, order, frozenset(parts.names), tuple(parts.extensions))
+    cost = patterns.spent - before
+    return Rule(rule.name or "", entries, order, frozenset(parts.names), tuple(parts.extensions), cost)
 
 
 def precedence(match: model.Match) -> tuple[object, ...]:

@@ -42,7 +42,8 @@ def controllers(dependencies: Dependencies) -> tuple[Declaration, ...]:
         fact = view.fact(dependencies.refused, key)
         refused = fact.value if isinstance(fact, Fresh) else RefusedObjects()
         result, objects = programmed(state, translation, results.to(call), refused)
-        return Seen(key, call, result, objects, with_refusals(translation.conditions, objects))
+        conditions = with_refusals(translation.conditions, objects)
+        return Seen(key, call, result, objects, conditions, translation.input.beyond)
 
     async def sweep() -> None:
         """Gateways that went while no operator ran have no key here: what serves them is removed by this alone."""

@@ -17,6 +17,7 @@ from seamark.families.gateway.model.options import Options
 from seamark.families.gateway.model.policies import TrafficPolicyView
 from seamark.families.gateway.model.routes import AttachedRoute
 from seamark.families.gateway.translation.endpoints import endpoints
+from seamark.families.gateway.translation.patternshares import beyond_share
 from seamark.families.gateway.translation.policytable import PolicyTable
 from seamark.families.gateway.translation.reconcile import confirmed
 from seamark.families.gateway.translation.snapshot import translate, used_backends
@@ -74,10 +75,14 @@ class Translator:
         self, view: View, gateway: GatewayView, attached: list[AttachedRoute], table: PolicyTable
     ) -> tuple[TranslationInput, PolicyConditions]:
         policies, traffic_conditions = merge_traffic_policies(gateway, attached, table)
+        beyond = beyond_share(gateway, attached, policies, self._dependencies.options.patterns)
+        if beyond:
+            attached = [route for route in attached if route.route.origin not in beyond]
+            policies, traffic_conditions = merge_traffic_policies(gateway, attached, table)
         backends = used_backends(attached, policies).values()
         tls = merge_tls_policies(view, gateway, backends, self._dependencies.tls_policies)
         found = {backend: endpoints(view, backend).usable for backend in backends}
-        given = TranslationInput(gateway, tuple(attached), found, tls.tls, policies, tls.sources, table)
+        given = TranslationInput(gateway, tuple(attached), found, tls.tls, policies, tls.sources, beyond, table)
         return given, PolicyConditions(tls.conditions, traffic_conditions)
 
     def _policies(

@@ -103,7 +103,8 @@ def report_programmed(seen: Seen, _answers: Answers) -> Mapping[Key, ProgrammedR
 
 
 def report_refusals(seen: Seen, _answers: Answers) -> Mapping[Origin, str]:
-    return seen.refused
+    refused = {origin: REFUSED.format(error=error) for origin, error in seen.refused.items()}
+    return {**refused, **seen.beyond}
 
 
 def report_tls(seen: Seen, _answers: Answers) -> Mapping[Key, tuple[Condition, ...]]:

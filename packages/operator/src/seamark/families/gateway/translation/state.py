@@ -52,6 +52,7 @@ class TranslationInput:
     policies: RulePolicies = field(default_factory=dict)
     # from which policies `tls` and `policies` were made: to make them again without one of them
     tls_sources: Mapping[Backend, Key] = field(default_factory=dict, compare=False)
+    beyond: Mapping[Origin, str] = field(default_factory=dict)  # routes beyond their namespace's share, with the reason
     table: PolicyTable = field(default_factory=lambda: PolicyTable(()), compare=False)
 
 
@@ -139,3 +140,4 @@ class Seen:
     result: ProgrammedResult | None = None  # None: the gateway is gone
     refused: Mapping[Origin, str] = field(default_factory=dict)
     conditions: PolicyConditions = field(default_factory=PolicyConditions)
+    beyond: Mapping[Origin, str] = field(default_factory=dict)  # routes that it was not asked about
