@@ -130,3 +130,10 @@ def test_a_name_of_the_edges_own_that_an_earlier_version_reserved_is_given_back(
     own_edge.start()
     domains = own_edge.api("GET", "/reserved_domains")[1]["reserved_domains"]
     assert [one["domain"] for one in domains] == ["shop.example.test"]
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "x.internal", "*.internal", "com", "LOCALHOST."])
+def test_what_can_never_be_served_is_not_reserved(edge: RunningEdge, host: str) -> None:
+    """Places rule 14."""
+    status, answer = edge.api("POST", "/reserved_domains", {"domain": host})
+    assert (status, host.lower().rstrip(".") in answer["msg"]) == (400, True)

@@ -10,7 +10,7 @@ import pytest
 from seamark_edge.edge.errors import Refusal
 from seamark_edge.edge.listeners import host_of
 from seamark_edge.edge.registry import Entry, Registry
-from seamark_edge.edge.urls import NAMED, SHARED_PORT, parse_url
+from seamark_edge.edge.urls import NAMED, SHARED_PORT, parse_url, reservable
 
 
 def entry(url: str, credential: str, binding: str = "public", **fields: Any) -> Entry:
@@ -137,3 +137,50 @@ def test_a_request_whose_host_can_be_read_in_two_ways_is_refused(head: bytes) ->
 
 def test_the_host_of_a_request_is_read_without_its_port() -> None:
     assert host_of(b"GET / HTTP/1.1\r\nAccept: *\r\nhOST:  Shop.edge.localhost:8080") == "shop.edge.localhost"
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [
+        (b"http://Shop.edge.localhost:8080/x?http://c/", "shop.edge.localhost"),
+        (b"HTTPS://shop.edge.localhost", "shop.edge.localhost"),
+        (b"http://shop.edge.localhost?x", "shop.edge.localhost"),
+        (b"/http://shop.edge.localhost/", "other.edge.localhost"),
+        (b"*", "other.edge.localhost"),
+    ],
+)
+def test_a_target_in_absolute_form_replaces_the_host_field(target: bytes, host: str) -> None:
+    """RFC 9112, section 3.2.2."""
+    assert host_of(b"GET " + target + b" HTTP/1.1\r\nHost: other.edge.localhost") == host
+
+
+@pytest.mark.parametrize("target", [b"http:///x", b"http://a@shop.edge.localhost/"])
+def test_a_target_in_absolute_form_without_a_clear_host_is_refused(target: bytes) -> None:
+    with pytest.raises(Refusal):
+        host_of(b"GET " + target + b" HTTP/1.1\r\nHost: shop.edge.localhost")
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("192.0.2.1", "is an address"),
+        ("2001:db8::1", "is an address"),
+        ("1.2.3", "is an address"),
+        ("x.internal", "have no public port"),
+        ("*.internal", "have no public port"),
+        ("internal", "have no public port"),
+        ("com", "needs a dot"),
+        ("*.com", "needs a dot"),
+        ("localhost", "needs a dot"),
+    ],
+)
+def test_a_name_that_can_never_be_served_is_not_reserved(host: str, reason: str) -> None:
+    """Places rule 14."""
+    with pytest.raises(Refusal, match=reason) as refusal:
+        reservable(host)
+    assert refusal.value.status == 400
+
+
+@pytest.mark.parametrize("host", ["shop.example.com", "*.shop.example.com", "a.edge.localhost", "x.internal.example"])
+def test_other_names_are_reserved(host: str) -> None:
+    assert reservable(host) == host

@@ -96,3 +96,10 @@ def test_a_connection_that_ends_while_its_request_waits_to_be_answered_is_no_err
 
     assert asyncio.run(case())
     assert problems == []
+
+
+def test_no_answer_tells_which_library_made_it() -> None:
+    for head in (b"GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", b"no HTTP\r\n\r\n"):
+        _, answer = asyncio.run(poured(head, b"", 0))
+        assert b"\r\nServer: seamark\r\n" in answer
+        assert b"aiohttp" not in answer

@@ -78,6 +78,7 @@ class GuardedHandler(RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         if resp.status >= HTTPStatus.BAD_REQUEST and self._messages:
             resp.force_close()  # requests that were sent without waiting for this answer are not worth one
+        name_server(resp)
         finished = await super().finish_response(request, resp, start_time)
         self._answered, self._body = request.content, 0
         return finished
@@ -140,6 +141,12 @@ class GuardedHandler(RequestHandler):
     def _resume(self) -> None:
         if self.transport is not None and not (self._refused or self._reading_paused or self._buffer_paused):
             self.transport.resume_reading()
+
+
+def name_server(response: web.StreamResponse) -> None:
+    """Responses do not tell which library in which version made them."""
+    if not response.prepared:
+        response.headers.setdefault("Server", "seamark")
 
 
 class GuardedServer:

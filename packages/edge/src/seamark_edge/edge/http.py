@@ -26,7 +26,7 @@ from seamark_edge.edge.errors import Refusal, request_incomplete, request_unfini
 from seamark_edge.edge.failures import Failures
 from seamark_edge.edge.limits import Slot
 from seamark_edge.edge.settings import EdgeSettings
-from seamark_runtime.guardedhttp import SHARE, GuardedHandler
+from seamark_runtime.guardedhttp import SHARE, GuardedHandler, name_server
 from seamark_runtime.pacing import SLICE, InputAccount
 from seamark_runtime.requestlog import RequestLog
 from seamark_runtime.timeslice import TimeSlice
@@ -135,6 +135,7 @@ def bounded(seconds: float) -> Middleware:
 
 
 async def _sent(request: web.Request, answer: web.StreamResponse) -> web.StreamResponse:
+    name_server(answer)
     await answer.prepare(request)
     await answer.write_eof()
     return answer

@@ -343,9 +343,13 @@ def missing(data: bytes) -> int:
 
 
 def host_of(head: bytes) -> str:
-    """The host that the first request names, without its port. Agents must read the same one: there is exactly one."""
-    hosts = []
-    for line in head.split(b"\r\n")[1:]:
+    """The host that the first request names, without its port. Agents must read the same one: there is exactly one.
+
+    A request target in absolute form replaces the Host field (RFC 9112, 3.2.2).
+    """
+    hosts: list[str] = []
+    first, *lines = head.split(b"\r\n")
+    for line in lines:
         name, _, value = line.partition(b":")
         if not name or name.split() != [name]:  # spaces around a name, or a folded line, are read in different ways
             raise invalid_head_error()
@@ -353,8 +357,19 @@ def host_of(head: bytes) -> str:
             hosts.append(value.strip().decode("ascii", "replace").lower())
     if len(hosts) != 1:
         raise invalid_head_error()
-    host = hosts[0]
+    host = _absolute(first) or hosts[0]
     return host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() and ":" in host else host
+
+
+def _absolute(request_line: bytes) -> str:
+    """The authority of the request target; "" if it is a path."""
+    target = (*request_line.split(), b"", b"")[1].lower()
+    if not target.startswith((b"http://", b"https://")):
+        return ""
+    authority = target.partition(b"//")[2].partition(b"/")[0].partition(b"?")[0].partition(b"#")[0]
+    if not authority or b"@" in authority:
+        raise invalid_head_error()
+    return authority.decode("ascii", "replace")
 
 
 def _key(router: Router, schemes: tuple[str, ...], host: str, port: int) -> str:

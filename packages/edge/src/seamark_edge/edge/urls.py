@@ -60,6 +60,18 @@ def check_host(host: str) -> str:
         raise invalid(str(error)) from None
 
 
+def reservable(host: str) -> str:
+    """A host name, or a wildcard, that clients can select an endpoint by; a refusal that names the reason."""
+    labels = check_host(host).removeprefix("*.").split(".")
+    if labels[-1].isdigit() or ":" in host:
+        raise invalid(f"{host} is an address, and no host name: only names are reserved here")
+    if labels[-1] == "internal":
+        raise invalid(f"{host} can't be reserved: names that end in .internal have no public port")
+    if len(labels) == 1:
+        raise invalid(f"{host} can't be reserved: a name needs a dot, as in shop.example.com")
+    return host
+
+
 def binding_of(url: EndpointUrl, bindings: tuple[str, ...] | list[str] | None) -> str:
     """Which of the three kinds of place this is; the URL and the binding must agree."""
     named = [binding for binding in bindings or () if binding]

@@ -15,7 +15,7 @@ from seamark_edge.edge.checking import api_caller
 from seamark_edge.edge.errors import Refusal, invalid, no_address_free, own_name
 from seamark_edge.edge.keypairs import BadPair
 from seamark_edge.edge.places import ADDRESS, DOMAIN
-from seamark_edge.edge.urls import check_host
+from seamark_edge.edge.urls import reservable
 from seamark_edge.rest.base import Body, Resource, read, ref, set_fields
 from seamark_edge.store.record import Record
 from seamark_runtime.clock import timestamp
@@ -58,7 +58,7 @@ class ReservedDomains(Resource):
 
     async def create(self, raw: Any) -> dict[str, Any]:
         body = self._checked(raw)
-        domain = check_host((body.pop("domain", "") or "").lower().rstrip("."))
+        domain = reservable((body.pop("domain", "") or "").lower().rstrip("."))
         if self.office.settings.is_own_name(domain):
             raise own_name(domain)
         body |= {"domain": domain, "region": self.office.settings.region, "cname_target": self._cname(domain)}
