@@ -35,10 +35,10 @@ from seamark_edge.claims import CREATED
 from seamark_edge.urls import Place
 from seamark_runtime.api.core import Service, ServicePort
 from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
+from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; each is followed by the purpose of its port
 
-LONGEST = 5  # digits of a port
 
 Endpoint = AgentEndpoint | CloudEndpoint
 
@@ -56,12 +56,19 @@ def first_served(service: Service, agents: Iterable[AgentEndpoint]) -> int | Non
     names = {child_name(service, f"{role}/{FIRST}") for role in (AGENT, INTERNAL)}
     numbers = {port.port for port in (service.spec.ports if service.spec is not None else None) or ()}
     for agent in agents:
-        text = agent.spec.upstream.url.rpartition(":")[2]
-        number = int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST else 0
+        number = _port(agent.spec.upstream.url)
         made = agent.annotation(MADE_FROM) == digest(to_wire(agent.spec))
         if agent.metadata.name in names and (number in numbers or (made and number)):
             return number
     return None
+
+
+def _port(url: str) -> int:
+    """0 if it ends with none."""
+    try:
+        return integer(url.rpartition(":")[2], 1, 65535)
+    except InvalidNumber:
+        return 0
 
 
 def as_it_is(child: Endpoint) -> Endpoint:
