@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -25,13 +25,14 @@ def small_edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningEdge
     running.close()
 
 
-def crowd(stack: ExitStack, url: str) -> None:
-    """Every source opens as many as it may, and leaves them open."""
+def crowd(stack: ExitStack, url: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """Every source opens as many as it may, and leaves them open. `meanwhile` is called after each of them."""
     host, _, port = url.partition("://")[2].rpartition(":")
     for source in SOURCES:
         for _ in range(PER_SOURCE):
             with suppress(ConnectionError):  # what is beyond its share is reset
                 stack.enter_context(socket.create_connection((host, int(port)), 5, source_address=(source, 0)))
+            meanwhile()
 
 
 def answers(url: str) -> None:
@@ -76,10 +77,14 @@ def test_a_connection_in_use_is_not_closed_for_another_while_idle_ones_are_there
         url = agent.must("forward", url="tcp://", upstream=f"tcp://{upstream}")["url"]
         host, _, port = url.partition("://")[2].rpartition(":")
         used = stack.enter_context(socket.create_connection((host, int(port)), 5, source_address=(SOURCES[0], 0)))
-        crowd(stack, url)
-        for _ in range(40):
+
+        def use() -> None:
             used.sendall(b"still")
             assert used.recv(10) == b"still"
+
+        crowd(stack, url, use)
+        for _ in range(40):
+            use()
             with dial(url) as client:
                 client.sendall(b"fine")
                 assert client.recv(10) == b"fine"

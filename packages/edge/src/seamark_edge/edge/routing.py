@@ -20,7 +20,7 @@ from seamark_edge.edge.settings import EdgeSettings
 from seamark_runtime.pacing import InputAccount
 
 HANDSHAKES = 4  # that begin in one turn of the loop: each takes about a millisecond
-STATES_READ = 100  # connections whose state the kernel is asked for before others have their turn
+PER_SLICE = 100  # connections whose state is read before others have their turn
 MAX_LOOKED = 32  # endpoints whose policy is asked for one connection
 
 
@@ -94,7 +94,7 @@ class Router:
     async def close_overdue(self) -> None:
         """Close the connections of clients that left while their agent takes and sends nothing."""
         for number, connection in enumerate(list(self.connections)):
-            if not number % STATES_READ:
+            if not number % PER_SLICE:
                 await asyncio.sleep(0)
             if connection.overdue(time.monotonic(), self.settings.half_closed_seconds):
                 connection.cut()
