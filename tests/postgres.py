@@ -76,8 +76,11 @@ class PostgresServer:
     def kill(self) -> None:
         """The server and all processes of its connections, at once."""
         assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)  # it starts no other process meanwhile
+        children = self._children()
         self.signal_all(signal.SIGKILL)
         self.process.wait()
+        eventually(lambda: not any(map(_runs, children)), "the processes of the connections ended")
 
     def signal_all(self, number: signal.Signals) -> None:
         assert self.process is not None
@@ -152,6 +155,14 @@ class PostgresServer:
         found = find_program(name)
         assert found, f"{name} is not installed; see [system] in tools/stages.toml"
         return str(found)
+
+
+def _runs(process: int) -> bool:
+    """A process that has ended and is not reaped holds nothing any more."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def _unprivileged() -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -146,8 +147,10 @@ def test_a_database_restored_from_an_older_copy_forgets_nothing_that_is_in_use(
     edge.api("DELETE", f"/credentials/{revoked['id']}")
     postgres.kill()
     eventually(lambda: away(edge), "the outage is visible")
+    os.kill(edge.process.pid, signal.SIGSTOP)  # the copy is restored before any edge connects
     postgres.start()
     postgres.run("psql", "-q", "-d", postgres.url(database), "-f", "copy.sql")
+    os.kill(edge.process.pid, signal.SIGCONT)
     back(edge)
     edge.kill()
     edge.start()

@@ -35,10 +35,10 @@ from seamark_edge.claims import CREATED
 from seamark_edge.urls import Place
 from seamark_runtime.api.core import Service, ServicePort
 from seamark_runtime.api.meta import ManagedMeta, Object, to_wire
-from seamark_runtime.untrusted.numbers import InvalidNumber, integer
 
 AGENT, CLOUD, INTERNAL = "agent", "cloud", "internal"  # roles; each is followed by the purpose of its port
 
+GONE = 0  # in place of a port's number
 
 Endpoint = AgentEndpoint | CloudEndpoint
 
@@ -49,26 +49,19 @@ def live(seen: Seen) -> dict[str, Endpoint]:
 
 
 def first_served(service: Service, agents: Iterable[AgentEndpoint]) -> int | None:
-    """The port that the endpoint of the first address leads to; None without one.
-
-    One that was edited by hand does not tell that its port is gone.
-    """
+    """The port that the endpoint of the first address leads to; GONE where that is none of the Service's ports any
+    more, None without such an endpoint. One that was edited by hand does not tell that its port is gone."""
     names = {child_name(service, f"{role}/{FIRST}") for role in (AGENT, INTERNAL)}
-    numbers = {port.port for port in (service.spec.ports if service.spec is not None else None) or ()}
+    ports = {str(port.port): port.port for port in (service.spec.ports if service.spec is not None else None) or ()}
     for agent in agents:
-        number = _port(agent.spec.upstream.url)
-        made = agent.annotation(MADE_FROM) == digest(to_wire(agent.spec))
-        if agent.metadata.name in names and (number in numbers or (made and number)):
-            return number
+        if agent.metadata.name not in names:
+            continue
+        number = agent.spec.upstream.url.rpartition(":")[2]
+        if number in ports:
+            return ports[number]
+        if agent.annotation(MADE_FROM) == digest(to_wire(agent.spec)):
+            return GONE
     return None
-
-
-def _port(url: str) -> int:
-    """0 if it ends with none."""
-    try:
-        return integer(url.rpartition(":")[2], 1, 65535)
-    except InvalidNumber:
-        return 0
 
 
 def as_it_is(child: Endpoint) -> Endpoint:
