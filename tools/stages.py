@@ -117,7 +117,8 @@ def _run_command(command: str, stage: Stage, root: Path) -> tuple[bool, tuple[st
     if not 0 < len(failed) <= stage.rerun:
         return code == 0, ()
     print(f"\n{len(failed)} failed; run once more, alone", flush=True)
-    return _exit_code(shlex.join(("pytest", *failed)), root) == 0, failed
+    passes = _exit_code(shlex.join(("pytest", *failed)), root) == 0
+    return passes, failed if passes else ()
 
 
 def _failed_tests(cache: Path) -> tuple[str, ...]:

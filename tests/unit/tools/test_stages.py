@@ -254,8 +254,11 @@ def test_a_test_that_passes_when_run_once_more_is_named_as_unstable(
     [(FAILS_ALWAYS, 2), (THREE_FAIL, 2), (FAILS_ONCE, 0), ("import nothing_of_this_name", 2)],
     ids=["a second failure", "more failures than are run again", "a stage without a rerun", "a file that breaks"],
 )
-def test_other_failures_are_final(tmp_path: Path, asked: list[Sequence[str]], tests: str, rerun: int) -> None:
+def test_other_failures_are_final(
+    tmp_path: Path, asked: list[Sequence[str]], capfd: pytest.CaptureFixture[str], tests: str, rerun: int
+) -> None:
     assert stages.main(["two"], with_tests(tmp_path, tests, rerun)) == 1
+    assert "passed when it was run once more" not in capfd.readouterr().out
 
 
 def test_tests_without_real_parts_have_no_second_attempt() -> None:
