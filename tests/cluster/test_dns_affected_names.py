@@ -48,5 +48,7 @@ def test_names_that_affect_a_name_of_another_tenant_are_refused_one_after_the_ot
             served = [record for record in provider.content(ZONE) if record.type == "A"]
             assert [record.name for record in served if host in record.name] == [has.format(host)]
             await victim.says("mine", "Ready", "True")
+            await victim.delete("mine")  # while an operator is there to release it: the control plane is shared
+            await victim.gone("mine")
 
     asyncio.run(story())

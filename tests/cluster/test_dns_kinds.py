@@ -88,7 +88,8 @@ def test_an_object_costs_one_mark_and_one_status_and_goes_with_its_records(
         return any(one["type"] == "Ready" and one["status"] == "True" for one in found)
 
     async def story() -> None:
-        declared = controllers(Options(Rules(zones=(ZONE,), owner="me"), Intervals(spacing=0.05, poll=1.0)), provider)
+        rules = Rules(zones=(ZONE,), owner="me", namespace=namespace)
+        declared = controllers(Options(rules, Intervals(spacing=0.05, poll=1.0)), provider)
         async with running(control_plane, declared) as operator:
             mark = control_plane.audit.mark()
             made = await asyncio.to_thread(
