@@ -127,6 +127,7 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
 async def served(scene: Scene) -> None:
     async with client(scene.address) as answers:
         await until(lambda: "200" in answers, "the gateway answers")
+    await until(lambda: scene.programmed == "True", "its status follows")
 
 
 def test_an_operator_that_is_killed_leaves_its_gateways_served_and_the_next_one_adopts_them(
