@@ -118,6 +118,13 @@ def test_why_replicas_are_missing_is_reported_from_their_pods(state: dict[str, A
     assert available.message.endswith(message)
 
 
+def test_a_rollout_beside_enough_replicas_is_named() -> None:
+    """Which of the replicas are new is not known: the message claims no more than their number."""
+    ready, *_ = judge(seen(rollout=rollout(1, "1", ROLLING)), NOTHING).conditions
+    assert (ready.status, ready.reason) == ("False", "Provisioning")
+    assert ready.message == "Enough replicas are available, and a rollout is under way"
+
+
 def test_a_pod_that_no_node_takes_is_reported() -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pod = msgspec.convert({"status": {"conditions": [condition]}}, Pod)

@@ -42,7 +42,7 @@ WAITING = {
     "RunContainerError": "it can't be started",
 }
 
-OLD_REPLICAS = "The replicas of the present template are not all available; those of the one before are"
+ROLLING_OUT = "Enough replicas are available, and a rollout is under way"
 
 
 def conditions(seen: Seen, exposures: tuple[Exposure, ...], names: Names) -> tuple[Condition, ...]:
@@ -113,7 +113,7 @@ def _availability(seen: Seen) -> str:
     """Without numbers: they change with every Pod, and each changed message is a write."""
     running, wanted = replicas(seen)
     if running >= wanted:
-        return OLD_REPLICAS if rolling_out(seen) else "All replicas are available"
+        return ROLLING_OUT if rolling_out(seen) else "All replicas are available"
     message = "Not all replicas are available" if running else "No replica is available"
     return f"{message}: {why}" if (why := _why(seen)) else message
 
